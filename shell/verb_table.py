@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class VerbModule(Protocol):
-    """The attributes that a verb's module has.
+    """The module of a verb.
 
-    ``USAGE`` and ``EPILOG`` are parts of the verb's help. ``FORMATS`` are the values of ``-o``, the
+    ``USAGE`` and ``EPILOG`` are parts of the help. ``FORMATS`` are the values of ``-o``, the
     default first. ``PAGED``: a long text goes through ``$PAGER``.
     """
 
@@ -29,21 +29,20 @@ class VerbModule(Protocol):
     EPILOG: str
 
     def configure(self, parser: ArgumentParser) -> None:
-        """Add the verb's own arguments to the parser."""
+        """Add the verb's own arguments."""
 
     def run(self, arguments: Namespace, output: Output) -> int:
-        """Run the verb; returns the exit code of ``metalog``."""
+        """Returns the exit code."""
 
 
 class Verb(NamedTuple):
-    """A verb's group and line in the table's help, and the name of its module."""
+    """A verb's group and line in the help, and its module's name."""
 
     group: str
     line: str
     module: str
 
     def load(self) -> VerbModule | VerbTable:
-        """Import the module: a verb, or a table of verbs."""
         from importlib import import_module
 
         module = import_module(self.module)
@@ -51,7 +50,7 @@ class Verb(NamedTuple):
         return cast("VerbModule", module) if table is None else table
 
     def load_verb(self) -> VerbModule:
-        """Import the module of a verb without inner verbs."""
+        """``load`` for a verb without inner verbs."""
         loaded = self.load()
         if isinstance(loaded, VerbTable):
             raise TypeError(f"{self.module} is a table of verbs")
@@ -59,8 +58,7 @@ class Verb(NamedTuple):
 
 
 def verbs_of(groups: Mapping[tuple[str, str], Mapping[str, str]]) -> dict[str, Verb]:
-    """``groups`` maps a group's title and package to a line of help for each verb of the group. A
-    verb's module has the verb's name."""
+    """``groups`` maps each group's title and package to its verbs, each with a line of help."""
     return {
         name: Verb(group, line, f"{package}.{name.replace('-', '_')}")
         for (group, package), lines in groups.items()

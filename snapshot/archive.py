@@ -29,8 +29,8 @@ SEGMENT_BYTES = 256 << 20
 
 
 class Archived(NamedTuple):
-    """The archive now has the records from offset ``start`` to before ``end``. The run began to add
-    records at ``added_from``; ``snapshots`` is the number of added snapshots."""
+    """The archive has the offsets from ``start`` to ``end`` (exclusive). The run added the
+    offsets from ``added_from``, and ``snapshots`` snapshots."""
 
     start: int
     added_from: int
@@ -45,10 +45,10 @@ def archive_log(
     which can be new.
 
     Raises:
-        InvalidTarget: ``target`` has files and is not an archive; or nothing proves that it is the
-            archive of this log; or another run is adding to it.
-        InvalidSource: ``log`` has a gap, begins after the end of the archive, or ends before the
-            end of the archive.
+        InvalidTarget: ``target`` has other files, may be the archive of another log, or is locked
+            by another run.
+        InvalidSource: ``log`` has a gap, begins after the archive's end, or ends before the
+            archive's end.
         CorruptLog: the archive or ``log`` is damaged.
     """
     try:
@@ -96,7 +96,7 @@ def _archived(
 
 
 def archived_cluster(target: Path, files: Files) -> str | None:
-    """The cluster id of the archive in ``target``; None without an archive or without an id."""
+    """The archive's cluster id; None without an archive or an id."""
     path = target / layout.ARCHIVE_PROPERTIES
     if not files.is_file(path):
         return None
@@ -121,9 +121,8 @@ def _write_properties(target: Path, cluster_id: str | None, files: Files) -> Non
 
 
 def _beginning(log: Log, proven: int) -> int:
-    """The first offset of a new archive: the log's first offset or, if the log serves a snapshot in
-    place of its first records, the end offset of the newest proven snapshot. A quorum's leader
-    serves such a snapshot to observers."""
+    """A quorum's leader can serve observers a snapshot in place of the first records. A new archive
+    then begins at the end of the newest proven snapshot."""
     start = log.bounds().start
     first = next((event for event in log.read(start) if not isinstance(event, HighWatermark)), None)
     snapshots = [each for each in log.snapshots() if each.end_offset <= proven]
@@ -140,8 +139,8 @@ def _has_segments(partition: Path, files: Files) -> bool:
 def _check_same_log(
     existing: DirectoryLog, log: Log, end: int, target: Path, *, is_same_cluster: bool
 ) -> None:
-    """Raise unless the archive's last batch equals the log's batch at the same offset. If the log
-    has deleted its batch, ``is_same_cluster`` must be true."""
+    """Raise unless the log has the archive's last batch. If the log has deleted that batch, the
+    cluster must be the same."""
     last = None
     for last in existing.batches(existing.folder.segments[-1]):  # noqa: B007 - need the last
         pass
@@ -165,7 +164,7 @@ def _check_same_log(
 
 
 def _segments(log: Log, begin: int, proven: int) -> Iterator[list[Batch]]:
-    """The batches to add, one list per segment. At most one segment and one batch are in memory."""
+    """The batches to add, one list per segment, because a whole log may not fit in memory."""
     segment: list[Batch] = []
     size = 0
     expected = begin
@@ -197,7 +196,7 @@ def _batches(log: Log, begin: int, end: int) -> Iterator[Batch]:
 
 
 def _add_snapshots(log: Log, proven: int, partition: Path, files: Files) -> int:
-    """Add the new, undamaged snapshots up to ``proven``; return their number."""
+    """Returns the number of added snapshots. Damaged snapshots are left out."""
     archived = set(layout.snapshots(files.names(partition)))
     added = 0
     for each in log.snapshots():

@@ -1,10 +1,12 @@
 """Formats folders for a node's log, as kafka-storage does.
 
-Each folder gets ``meta.properties`` last, so a folder with this file is formatted completely. Up
-to metadata.version 4.3-IV0, each folder also gets ``bootstrap.checkpoint`` with the first records.
-If the first voters of a dynamic quorum are given, the log's folder gets a snapshot of offset 0 with
-them, at any metadata.version. Above 4.3-IV0, as in Kafka 4.4, a controller always
-gets this snapshot, and it also has the first records. This module must not know arguments.
+Each folder gets ``meta.properties`` last, so a folder with this file is formatted completely.
+
+- Up to metadata.version 4.3-IV0, ``bootstrap.checkpoint`` of each folder has the first records.
+- Above 4.3-IV0, as in Kafka 4.4, a controller's snapshot of offset 0 has the first records.
+- The first voters of a dynamic quorum are always in the log's snapshot of offset 0.
+
+This module must not know arguments.
 """
 
 from __future__ import annotations
@@ -43,8 +45,7 @@ _CLUSTER_ID: Final = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 class Controller(NamedTuple):
-    """A voter of the new quorum. If ``directory_id`` is None, the voter is the node that is being
-    formatted, and the node's folder gets a new id."""
+    """A voter of the new quorum. ``directory_id`` is None for the node that is being formatted."""
 
     node_id: int
     endpoint: Endpoint
@@ -54,11 +55,11 @@ class Controller(NamedTuple):
 class Format(NamedTuple):
     """How to format ``directories``.
 
-    ``metadata_dir`` is the folder of the metadata log, ``records`` are its first records.
-    ``controllers`` are the voters that the log names (KIP-853). If ``controllers`` is empty, the
-    configuration names the voters or, with ``joins_quorum``, the log of the existing quorum does.
-    If ``cluster_id`` is None, the folders get the cluster id of a folder that is already formatted,
-    or a new cluster id. ``ignore_formatted`` keeps formatted folders; without it, they are refused.
+    ``records`` are the first records of the log in ``metadata_dir``.
+    ``cluster_id`` None means the id of a formatted folder or, without one, a new id.
+    ``controllers`` are the voters that the log names (KIP-853). Without them, the configuration
+    names the voters, or the log of the existing quorum (``joins_quorum``).
+    ``ignore_formatted`` keeps formatted folders. Otherwise, formatted folders are refused.
     """
 
     metadata_dir: Path
@@ -86,8 +87,11 @@ class Formatted(NamedTuple):
 def format_directories(
     wanted: Format, *, now_ms: int, entropy: Entropy, files: Files = LOCAL_FILES
 ) -> list[Formatted]:
-    """Format each folder that is not formatted yet, and return all folders. Invalid
-    requests, and folders that are in use, are refused before any write."""
+    """Format each unformatted folder, and return all folders.
+
+    Before any write, an invalid cluster id raises ``InvalidRequest``, and an unusable folder raises
+    ``InvalidTarget``.
+    """
     known = {path: _properties(path, files) for path in sorted({*wanted.directories})}
     cluster_id = _check(wanted, known, files) or uuid_text(random_uuid(entropy))
     formatted = []
@@ -206,7 +210,7 @@ def _control_records(wanted: Format, directory_id: Uuid) -> Iterator[tuple[Contr
 
 
 def _voters(controllers: Sequence[Controller], own_id: Uuid) -> Iterator[Voter]:
-    """The voters in the order of their node ids, as Kafka writes them."""
+    """Kafka, too, sorts the voters by node id."""
     for node_id, endpoint, directory_id in sorted(controllers, key=lambda each: each.node_id):
         yield Voter(node_id, directory_id or own_id, (endpoint,), KRaftVersionFeature(0, 1))
 
@@ -230,10 +234,10 @@ def _write_checkpoint(
 
 
 def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_FILES) -> None:
-    """Make ``directory`` the ``metadata.log.dir`` of a new node, the only voter of its quorum. The
-    verb ``metalog format`` has all options of ``kafka-storage format``.
+    """Make ``directory`` the ``metadata.log.dir`` of a new node, the only voter of its quorum.
 
-    A missing folder is created. ``metalog.open_writable_log`` can open the log afterwards.
+    A missing folder is created. ``metalog.open_writable_log`` can then open the log.
+    ``metalog format`` has all options of ``kafka-storage format``.
 
     Raises:
         InvalidTarget: ``directory`` is formatted already, has segments of a log, or is a file.

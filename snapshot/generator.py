@@ -19,9 +19,8 @@ WriteSnapshot = Callable[[MetadataImage], Path]
 class SnapshotGenerator:
     """A publisher that calls ``write`` when a snapshot is due, and deletes nothing.
 
-    A snapshot is due when the log has grown by ``max_bytes`` bytes or ``max_records`` records, or
-    at the first new image after ``max_ms`` milliseconds without a snapshot. None means no limit.
-    ``written`` is the path of the newest snapshot that ``write`` returned.
+    A snapshot is due at the first image after ``max_bytes`` bytes, ``max_records`` records or
+    ``max_ms`` milliseconds. None means no limit. ``written`` is the newest path from ``write``.
     """
 
     def __init__(

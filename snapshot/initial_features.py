@@ -23,8 +23,8 @@ ELR: Final = "eligible.leader.replicas.version"
 
 
 class Level(NamedTuple):
-    """One level of a feature. With metadata.version ``since`` or higher, a new cluster has at least
-    this level by default. With ``needs`` or higher, an operator may choose the level."""
+    """A level of a feature. ``since`` is the metadata.version from which a new cluster has at least
+    this level by default. From ``needs`` on, an operator may choose the level."""
 
     level: int
     since: int
@@ -41,8 +41,7 @@ FEATURES: Final[Mapping[str, tuple[Level, ...]]] = {
 
 
 def supported_levels(metadata_version: int) -> dict[str, tuple[int, int]]:
-    """Each feature's lowest and highest level, for a Kafka whose newest released level is
-    ``metadata_version``."""
+    """Each feature's lowest and highest level in a Kafka whose newest is ``metadata_version``."""
     others = {
         name: (0, max(each.level for each in levels if each.since <= metadata_version))
         for name, levels in FEATURES.items()
@@ -75,14 +74,13 @@ def metadata_version_of(release: str, *, allows_unstable: bool = False) -> int:
 
 
 def newest_level(*, allows_unstable: bool) -> int:
-    """The newest released metadata.version; with ``allows_unstable``, the newest that Kafka 4.4
-    loads, released or not."""
+    """The newest metadata.version of Kafka 4.4; an unreleased level only if ``allows_unstable``."""
     return max(METADATA_VERSIONS) if allows_unstable else LATEST_METADATA_VERSION
 
 
 def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -> None:
-    """Raise ``InvalidRequest`` if ``chosen`` has the wrong kraft.version. It must be 1 if the log
-    names the voters, and 0 if controller.quorum.voters names the voters."""
+    """Raise ``InvalidRequest`` if ``chosen`` has the wrong kraft.version. 1 is right if the log
+    names the voters, 0 if controller.quorum.voters names the voters."""
     required = int(voters_are_in_log)
     if chosen.get(KRAFT_VERSION, required) != required:
         place = "the log" if voters_are_in_log else "controller.quorum.voters, not the log,"
@@ -95,12 +93,11 @@ def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -
 def initial_features(
     release: str | None, chosen: Mapping[str, int], *, allows_unstable: bool = False
 ) -> dict[str, int]:
-    """Each feature's level, metadata.version first. Features at level 0 and kraft.version are left
-    out. ``chosen`` are the levels that the operator chose.
+    """Each feature's level, without kraft.version and features at level 0.
 
-    Raises ``InvalidRequest`` if kafka-storage format refuses ``release`` or ``chosen``. The level
-    of kraft.version is not checked here.
-    ``allows_unstable`` is ``unstable.feature.versions.enable``.
+    ``chosen`` are the operator's levels. ``allows_unstable`` is
+    ``unstable.feature.versions.enable``. Raises ``InvalidRequest`` if kafka-storage format refuses
+    ``release`` or ``chosen``; only ``check_kraft_version`` checks kraft.version.
     """
     wanted = dict(chosen)
     wanted.pop(KRAFT_VERSION, None)

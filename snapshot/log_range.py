@@ -12,8 +12,8 @@ from metalog.ports import Appended, CutShort, Gap, HighWatermark
 def read_range(log: OpenedLog, start: int, end: int) -> Iterator[Appended | Gap]:
     """The batches and gaps of ``log`` from the batch that contains ``start`` up to ``end``.
 
-    Raises ``InvalidSource`` if records of the range disappear during the read, because the log's
-    beginning is deleted or another leader's log replaces its end. Raises ``CorruptLog`` at damage.
+    Raises ``InvalidSource`` if records of the range are deleted or truncated during the read, and
+    ``CorruptLog`` at damage.
     """
     reached = start
     if reached >= end:

@@ -18,8 +18,8 @@ from metalog.records.messages import SnapshotFooterRecord, SnapshotHeaderRecord
 def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
     """All batches of a snapshot, with header and footer.
 
-    Raises ``CorruptSnapshot`` if a batch has another epoch than the snapshot's name. Only
-    ``check_snapshot`` and loaders check that the snapshot is whole.
+    Raises ``CorruptSnapshot`` if a batch has another epoch than the snapshot's name. Does not check
+    that the snapshot is whole; ``check_snapshot`` and loaders do.
     """
     for batch in log.open_snapshot(id):
         if batch.epoch != id.epoch:
@@ -33,8 +33,8 @@ def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 
 
 def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
-    """The data batches before the first unreadable batch of a snapshot, between a new header and a
-    new footer. Only for ``--salvage``, because the result does not show what is missing."""
+    """The data batches before the first unreadable batch, with a new header and footer. Only for
+    ``--salvage``, because the result does not show what is missing."""
     yield build_batch(0, id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
     offset = 1
     with suppress(CorruptLog):
@@ -52,9 +52,8 @@ def bases(
 ) -> list[SnapshotId | None]:
     """The snapshots from which the state at ``offset`` can be rebuilt, the newest first.
 
-    A snapshot counts if the log has all records between the snapshot's end and ``offset``. The
-    snapshot that formatting wrote counts only for an empty log. A final None stands for the
-    beginning of a log that begins at offset 0.
+    The log has all records between each snapshot's end and ``offset``. The snapshot that formatting
+    wrote counts only for an empty log. A final None means: from offset 0, without a snapshot.
     """
     found: list[SnapshotId | None] = [
         known

@@ -1,7 +1,7 @@
 """Keeps a growing log small: writes snapshots, and deletes old files beyond the retention.
 
-Changes of the log wait during the write of a snapshot, because ``Upkeep`` runs on the replica's
-thread. This module must not know how a snapshot is laid out.
+``Upkeep`` runs on the replica's thread, so changes of the log wait for the write of a snapshot.
+This module must not know how a snapshot is laid out.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """A publisher that writes a snapshot of a log when one is due. After the write, it deletes the
-    oldest snapshots, but never the newest, while all files together are beyond
-    ``metadata.max.retention.bytes`` or the oldest snapshot is beyond ``metadata.max.retention.ms``.
-    If it deletes any, it also deletes the segments before the oldest kept snapshot.
+    """A publisher that writes a snapshot of a log when one is due, and then deletes old files.
 
-    ``config`` is the result of ``metalog.log_config``. ``now_ms`` returns the wall-clock time for
-    timestamps and the retention.
+    The oldest snapshots are deleted while all files exceed ``metadata.max.retention.bytes`` or the
+    oldest snapshot exceeds ``metadata.max.retention.ms``, with the segments before the oldest kept
+    snapshot. The newest snapshot always stays.
+
+    ``config`` is the result of ``metalog.log_config``. ``now_ms`` returns the wall-clock time.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Writes an image as a snapshot that Kafka's own tools read (KIP-630), or as an Avro file.
 
-A file under its final name is whole, because the writer syncs a temporary file before it renames
-the file. This module must not know when a snapshot is due.
+A file under its final name is whole, because a temporary file is synced before the rename. This
+module must not know when a snapshot is due.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def write_snapshot(
 ) -> Path:
     """Write a snapshot of ``image`` to ``folder``, and return the path of the file.
 
-    ``timestamp`` (ms) is the time of writing. ``control`` has the log's records KRAFT_VERSION and
-    KRAFT_VOTERS, because an image does not contain voters. With ``in_avro``, the file is an Avro
-    container file, as for a log that is kept in a topic.
+    ``timestamp`` (ms) is the time of writing. ``control`` has the log's KRAFT_VERSION and
+    KRAFT_VOTERS, which an image lacks. ``in_avro`` writes an Avro container file, as for a log in a
+    topic.
     """
     offset, epoch, last_contained_timestamp = image.provenance
     snapshot_id = SnapshotId(offset, max(epoch, 0))
@@ -68,8 +68,8 @@ def write_snapshot(
 def write_durably(
     target: Path, batches: Iterable[Batch], files: Files, *, mode: int = OWNER_WRITES
 ) -> None:
-    """Write all of ``batches`` to ``target``, or leave ``target`` as it was. After an error either
-    is possible, because the folder is synced last."""
+    """Write all of ``batches`` to ``target``, or leave ``target`` as it was. An error does not tell
+    which, because the folder is synced last."""
     _write_durably(target, map(batch_bytes, batches), files, mode)
 
 

@@ -41,7 +41,7 @@ zsh:   source <(metalog completion zsh)                      in ~/.zshrc, after 
 fish:  metalog completion fish > ~/.config/fish/completions/metalog.fish"""
 
 _METAVARS: Final = ("OPERATION", "NAME", "TYPE:NAME", "QUESTION", "TYPE", "ID")
-"""Only arguments with one of these metavars, or without a metavar, use ``_known_words``."""
+"""Arguments with these metavars, or without a metavar, use ``_known_words``."""
 _SOURCES: Final = ("source", "target")
 _OPTION_KINDS: Final = {
     "topic": "topic",
@@ -51,18 +51,18 @@ _OPTION_KINDS: Final = {
     "user_principal": "user",
     "principal": "principal",
 }
-"""Kinds of names in a SOURCE, by the option's ``dest``."""
+"""Kinds of names, by the option's ``dest``."""
 _WORD_KINDS: Final = {
     "question": QUESTION,
     "resource": QUESTION,
     "principal": QUESTION,
     "user": LOGIN,
 }
-"""Kinds of names in a SOURCE, by the ``dest`` of a word after SOURCE."""
+"""Kinds of names, by the ``dest`` of a word after SOURCE."""
 
 
 class _Shells(tuple[str, ...]):
-    """The shells to choose from. ``NAMES``, which the scripts pass, is accepted but not listed."""
+    """Accepts also ``NAMES``, which only the scripts pass."""
 
     def __contains__(self, word: object) -> bool:
         return word == NAMES or super().__contains__(word)

@@ -35,7 +35,7 @@ With --listen, each scrape computes the metrics again, so let Prometheus scrape 
 The verb needs pip install 'kraft-metalog[node]'."""
 
 _MOST_PRINCIPALS: Final = 100
-"""At most this many principals have a series each; all others share one series."""
+"""At most this many principals have their own series; all others share one series."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -88,7 +88,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class SourceCollector:
-    """A collector of the metrics of SOURCE, computed at each scrape."""
+    """Computes the metrics of SOURCE at each scrape."""
 
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._arguments = arguments
@@ -97,11 +97,11 @@ class SourceCollector:
         self.is_up = False
 
     def describe(self) -> Sequence[Metric]:
-        """Returns nothing, because the metrics are known only at a scrape."""
+        """Empty, because the metrics are known only at a scrape."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics, or only ``metalog_source_up 0`` if SOURCE or another file cannot be read."""
+        """All metrics, or only ``metalog_source_up 0`` if SOURCE or a file cannot be read."""
         try:
             found = list(self._metrics())
             self.is_up = True

@@ -101,7 +101,7 @@ def _as_it_is(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _text(line: str) -> str:
-    """The escaped line. A dot or a quote at its beginning would make the line a request to roff."""
+    """A dot or a quote at the beginning would make the line a request to roff."""
     return f"\\&{_escaped(line)}" if line.startswith((".", "'")) else _escaped(line)
 
 

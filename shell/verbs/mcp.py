@@ -1,8 +1,7 @@
 """``metalog mcp SOURCE``: tools for assistants, by the Model Context Protocol over stdio.
 
-Each tool is a verb that only reads, and returns the verb's JSON. An assistant can query SOURCE and
-the files of ``--wanted``, but cannot name another source or file. This module must not know what a
-verb answers.
+Each tool is a verb that only reads, and returns the verb's JSON. An assistant cannot name another
+source or file than SOURCE and ``--wanted``. This module must not know what a verb answers.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ An assistant starts the command and speaks to it over stdin and stdout:
 The verb needs pip install 'kraft-metalog[mcp]'. No tool changes anything."""
 
 MOST_CHARACTERS: Final = 100_000
-"""One call returns at most this many characters of JSON answers, and approximately this many of
-notes, because more would fill an assistant's context."""
+"""One call's answers have at most this many characters, its notes about as many. More would fill
+an assistant's context."""
 
 _INSTRUCTIONS: Final = """\
 Answers about the ACLs of one Kafka cluster, as Kafka's own authorizer decides. No tool
@@ -84,7 +83,7 @@ def run(arguments: Namespace, output: Output) -> int:
             "metalog mcp needs the package mcp, which is not installed; "
             "pip install 'kraft-metalog[mcp]'"
         ) from None
-    # Without a handler, the SDK ends only with stdin, because its reading thread gets no signal.
+    # The SDK's reading thread gets no signal, so by itself the SDK ends only with stdin.
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda number, _: os._exit(128 + number))
     server.run("stdio")

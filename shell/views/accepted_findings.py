@@ -34,7 +34,7 @@ def add_accepted(group: _ArgumentGroup) -> None:
 
 
 class AcceptedFindings:
-    """The entries of the file for one ``section``; none without a file."""
+    """The file's entries for one ``section``."""
 
     def __init__(self, file: str | None, section: str) -> None:
         self.today = datetime.now(UTC).date()
@@ -46,8 +46,7 @@ class AcceptedFindings:
     def split(
         self, findings: Iterable[T], words: Callable[[T], FindingWords]
     ) -> tuple[list[T], list[tuple[T, Accepted]]]:
-        """The open findings, and the accepted findings, each with the matching entry that ends
-        last."""
+        """The open findings, and the accepted ones, each with the matching entry that ends last."""
         open_findings, accepted = [], []
         for finding in findings:
             row = words(finding)

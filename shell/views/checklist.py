@@ -24,8 +24,7 @@ from shell.views.remedy_lines import command_lines
 def answer_checklist(
     checklist: Checklist, queries: Queries, output: Output, more: Mapping[str, Any] | None = None
 ) -> int:
-    """Print the checklist, each JSON record with the keys of ``more``. Returns 1 if a required
-    permission is denied."""
+    """Each JSON record gets the keys of ``more``. Returns 1 if a required permission is denied."""
     lines = check(checklist, queries)
     for unknown in dict.fromkeys(
         unknown for line in lines if not line.any_name for unknown in queries.unknown(line.question)

@@ -1,8 +1,8 @@
 """Scripts with which bash, fish and zsh complete the command.
 
-bash's readline also splits a line at some of ``@ : =``, and replaces only the text after the last
-split. So bash's script reads the whole line, and removes from each proposal the text before that
-split. This module must not know any verb.
+bash also splits words at some of ``@ : =``, and replaces only the text after the last split. So
+bash's script removes the text before this split from each proposal. This module must not know any
+verb.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 NAMES: Final = "names"
-"""The argument with which a script asks ``metalog completion`` for names."""
+"""The argument of ``metalog completion`` by which a script gets names."""
 QUESTION: Final = "question"
 """The kind of the names in a QUESTION: principals and resources."""
 LOGIN: Final = "login"
@@ -84,8 +84,8 @@ complete -F _metalog metalog kraft-metalog"""
 
 
 class CompletedOption(NamedTuple):
-    """One option. ``values`` is None if the option takes no value, and empty if it takes any value.
-    ``kind`` says which names of a SOURCE the option takes."""
+    """``values`` is None for an option without a value, and empty if any value is valid. ``kind``
+    says which names of a SOURCE the option takes."""
 
     names: tuple[str, ...]
     line: str
@@ -94,8 +94,8 @@ class CompletedOption(NamedTuple):
 
 
 class CompletedVerb(NamedTuple):
-    """One verb. ``words`` and files are proposed for an argument that is not an option. If ``kind``
-    is not empty, names of this kind in the SOURCE are proposed, too."""
+    """An argument that is not an option can be one of ``words``, a file or, unless ``kind`` is
+    empty, a name of this kind in the SOURCE."""
 
     options: list[CompletedOption]
     words: tuple[str, ...]
@@ -103,8 +103,8 @@ class CompletedVerb(NamedTuple):
 
 
 class CompletedCommand(NamedTuple):
-    """The whole command. The keys of ``verbs`` are whole names, such as ``pipeline build``.
-    ``lines`` describe the verbs, and ``inner_lines`` the inner verbs."""
+    """The keys of ``verbs`` are whole names, such as ``pipeline build``. ``lines`` and
+    ``inner_lines`` are the descriptions of verbs and inner verbs."""
 
     verbs: Mapping[str, CompletedVerb]
     lines: Mapping[str, str]
@@ -112,7 +112,7 @@ class CompletedCommand(NamedTuple):
 
 
 def quoted(text: str) -> str:
-    """The text in quotes: one word for any shell."""
+    """The text as one word for any shell."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 

@@ -1,8 +1,8 @@
 """Writes commands of ``metalog explain`` that a reader can paste to explain a printed answer.
 
-A command repeats SOURCE and each option that the answer depends on. A variable stands for a file
-that a shell made for one command (``<(…)``), because that file does not exist any more. This module
-must not know how an answer is found.
+A command repeats SOURCE and each option that the answer depends on. A variable replaces a file that
+a shell made for one command (``<(…)``), because the shell deletes that file. This module must not
+know how an answer is found.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ def explain_command(question: Question, arguments: Namespace) -> str:
 
 
 def checklist_command(question: Question, client: str, arguments: Namespace) -> str:
-    """The command for the checklist of the question's topic; ``client`` is ``--consumer`` or
-    ``--producer``."""
+    """``client`` is ``--consumer`` or ``--producer``."""
     options = [("--topic", question.resource_name), ("--host", question.host)]
     return _command(arguments, (quoted(question.principal), client), options)
 

@@ -42,9 +42,9 @@ def add_explaining(parser: ArgumentParser) -> None:
 def explain(
     arguments: Namespace, queries_for: Callable[[Sequence[AuditLine]], Queries], output: Output
 ) -> int:
-    """Print all explanations that ``arguments`` ask for. Returns 2 if a line is not a question.
+    """Returns the exit code: 2 if a line is not a question.
 
-    ``queries_for`` is called after the audit lines were read, and gets these lines.
+    ``queries_for`` is called with the audit lines.
     """
     if asks_many(arguments):
         many = BatchQuestions(arguments)
@@ -139,8 +139,7 @@ def _record(explanation: Explanation, queries: Queries) -> dict[str, Any]:
 def _print(
     explanation: Explanation, queries: Queries, arguments: Namespace, output: Output
 ) -> None:
-    """Print the explanation; in Markdown as a code block, so that columns stay aligned in a
-    ticket."""
+    """In Markdown, a code block keeps the columns aligned."""
     if output.format == "markdown":
         output.line(_FENCE)
     checklists = _checklist_commands(explanation.question, queries, arguments)

@@ -1,8 +1,7 @@
 """Prints an explanation, for a person under pressure.
 
-The answer comes first, then the reason, near misses, and the commands to type. No line is cut; a
-command stands alone on a line, to be copied. This module must not know how the explanation was
-found.
+The answer comes first, then the reason, near misses, and commands. No line is cut, and each command
+has its own line, to be copied. This module must not know how the explanation was found.
 """
 
 from __future__ import annotations
@@ -90,14 +89,14 @@ def result_cell(allowed: bool) -> Cell:
 
 
 def differing_answer(parsed: ParsedQuestion, allowed: bool) -> str:
-    """The answer in the audit line as a cell, if it differs from ``allowed``; else empty."""
+    """The audit line's answer if it differs from ``allowed``, else an empty text."""
     if parsed.audit is None or bool(parsed.audit.result) is allowed:
         return ""
     return "ALLOWED then" if parsed.audit.result else "DENIED then"
 
 
 def line_remark(parsed: ParsedQuestion) -> str:
-    """A cell for an audit line that is cut off, or that a hostile name can have forged."""
+    """A remark on an audit line that is cut off, or that a hostile name can have forged."""
     if parsed.audit is None:
         return ""
     if parsed.audit.is_cut:
@@ -113,7 +112,7 @@ def point_out(
     *,
     suggests_at: bool,
 ) -> None:
-    """Print notes on stderr that a person needs to judge the answer."""
+    """Print notes by which a person can judge the answer."""
     for note in _notes_on_question(parsed):
         output.note(note)
     if parsed.had_line_breaks:
@@ -148,7 +147,6 @@ def _notes_on_question(parsed: ParsedQuestion) -> Iterator[str]:
 
 
 def notes_on_resource(question: Question) -> Iterator[str]:
-    """Notes if Kafka never checks the operation on the type, or the cluster has a wrong name."""
     kind = question.resource_type
     if question.operation not in SUPPORTED_OPERATIONS.get(kind, ()):
         yield f"Kafka never checks {question.operation.name} on a {resource_kind(kind)}"
@@ -180,7 +178,6 @@ def resource_text(question: Question) -> str:
 
 
 def because(question: Question, traced: Trace) -> str:
-    """The reason for the answer in one sentence."""
     decision = traced.decision
     if decision.rule == SUPER_USER:
         return f"{shown(question.principal)} is a super user; Kafka checks no ACLs for it."
@@ -203,8 +200,7 @@ def render(
     whole: bool,
     checklists: Sequence[str] = (),
 ) -> None:
-    """Print the explanation on ``output``, the most important part first. For ``checklists`` see
-    ``remedy_lines``."""
+    """Print the explanation. For ``checklists`` see ``remedy_lines``."""
     question, traced = explanation.question, explanation.trace
     output.prose(headline(question, traced.allowed, output))
     section("why", [because(question, traced)], output)
@@ -304,8 +300,7 @@ def _near_misses(explanation: Explanation, queries: Queries, output: Output, who
 
 
 def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
-    """If a DENY decided, the ALLOWs that the DENY overrides; else the first likely mistakes. If
-    no mistake is likely, and the answer is DENIED, other near misses."""
+    """Near misses that rank before ``OPERATION_NOT_IMPLIED`` are likely mistakes."""
     near, decision = explanation.near_misses, explanation.trace.decision
     if decision.acl is not None and not decision.result:
         return [miss for miss in near if miss.kind is NearMissKind.DENY_OVERRIDES]

@@ -21,7 +21,7 @@ _NAMED: Final = 3
 
 
 class ExportOmissions:
-    """What an export leaves out; call ``say`` after everything is written."""
+    """Call ``say`` after everything is written."""
 
     def __init__(self) -> None:
         self._acls: dict[str, Counter[str]] = {}
@@ -30,7 +30,7 @@ class ExportOmissions:
         self._advice: dict[str, None] = {}
 
     def acls(self, found: Iterable[tuple[Acl, str]]) -> None:
-        """Add ACLs that are left out, each with the reason."""
+        """Add ACLs, each with the reason."""
         for acl, why in found:
             self._acls.setdefault(why, Counter())[acl.principal] += 1
 
@@ -46,7 +46,7 @@ class ExportOmissions:
         self._advice[text] = None
 
     def say(self, output: Output) -> None:
-        """Print one warning if ACLs or users are missing, else one note."""
+        """Print a warning if ACLs or users are missing, else a note."""
         lacking = [
             f"{counted(names.total(), what)} ({_some(names)}): {why}"
             for what, names_by_reason in (("ACL", self._acls), ("SCRAM user", self._users))

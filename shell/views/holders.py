@@ -27,8 +27,7 @@ _HOSTS_SHOWN: Final = 3
 def print_holders(
     question: Question, answer: WhoCan, super_users: Sequence[str], output: Output
 ) -> None:
-    """A principal is left out if the same ACLs decide for everyone else. But it is listed as denied
-    if a DENY overrides its ALLOW."""
+    """A principal that may do the same as everyone, by the same ACLs, has no line of its own."""
     *named, everyone = answer.holders
     may = [holder for holder in named if holder.may and holder._replace(principal=None) != everyone]
     may += [everyone] if everyone.may else []
@@ -86,7 +85,7 @@ def _hosts(answers: Iterable[HostAnswer]) -> str:
 
 
 def differing_acls(one: WhoCan, other: WhoCan) -> list[Acl]:
-    """The ACLs that decide under only one of two Kafka versions."""
+    """The ACLs that decide in only one answer."""
     acls = [
         {acl: None for each in found.holders for acl in (each.acl, *(by.acl for by in each.hosts))}
         for found in (one, other)

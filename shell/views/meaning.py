@@ -41,7 +41,7 @@ _EXCEPTED: Final = {
     (True, True): "already allowed before: {}",
     (False, True): "but now {}",
 }
-"""Phrases, by whether access was allowed before the change, and after it."""
+"""Phrases by (allowed before the change, allowed after)."""
 _LOSS_TEXTS: Final = {(False, False): "already denied before: {}", (True, True): "but still {}"}
 
 
@@ -68,7 +68,6 @@ def _exceptions_text(change: AccessChange) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    """At most ``_MOST_LISTED`` names; of more names, the first few and the number of the others."""
     if len(names) > _MOST_LISTED:
         names = [*names[: _MOST_LISTED - 1], f"{len(names) - _MOST_LISTED + 1:,} others"]
     return joined(names, "and")
@@ -89,11 +88,8 @@ def _type_change_text(change: TypeChange) -> str:
 
 
 def print_meaning(found: Meaning, arguments: Namespace | None, output: Output) -> None:
-    """Print each change; those in ``found.changes`` have a witness.
-
-    Without ``arguments``, the witness is in words and not an ``explain`` command, because no SOURCE
-    has the ACLs after the change.
-    """
+    """Print each change. Without ``arguments``, a witness is in words and not an ``explain``
+    command, because no SOURCE has the ACLs after the change."""
     for change in found.changes:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness
@@ -138,8 +134,7 @@ def meaning_summary(found: Meaning) -> str:
 
 
 def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dict[str, Any]]:
-    """The differences as JSON objects. Without ``arguments``, the objects have no ``explain``
-    command, because no SOURCE has the ACLs after the change."""
+    """The JSON objects. Without ``arguments``, they have no ``explain`` command."""
     for change in found.changes:
         question = change.witness
         yield {

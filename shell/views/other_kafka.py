@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def say_other_answers(questions: Iterable[Question], queries: Queries, output: Output) -> None:
-    """Print one line for all ``questions`` that the other Kafka version answers differently."""
+    """Print one line on all ``questions`` that the other Kafka version answers differently."""
     other = queries.of_other_kafka
     if other is None:
         return
@@ -46,14 +46,13 @@ def say_other_answers(questions: Iterable[Question], queries: Queries, output: O
 
 
 def say_other_result(acls: Iterable[Acl | None], kafka: KafkaVersion, output: Output) -> None:
-    """Print one line that the result differs under the version other than ``kafka``. ``acls`` are
-    the deciding ACLs."""
+    """Print one line that the other Kafka version gives another result. ``acls`` decide."""
     _say(kafka, f"would answer differently{_because(kafka, *acls)}", output)
 
 
 def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Output) -> None:
-    """Print one line if the plan has a different effect under the other Kafka version, for any
-    request. The search begins with ``groups``."""
+    """Print one line if the plan affects any request differently under the other Kafka version.
+    The search begins with ``groups``."""
     other = made.of_other_kafka
     if other is None:
         return
@@ -79,8 +78,7 @@ def _say(kafka: KafkaVersion, would: str, output: Output) -> None:
 
 
 def _with_block(*acls: Acl | None) -> Acl | None:
-    """The first ACL whose host is a CIDR block, because only one Kafka version matches blocks; else
-    the first ACL."""
+    """Prefers an ACL whose host is a CIDR block, because only one Kafka version matches blocks."""
     listed = [acl for acl in acls if acl is not None]
     blocks = (acl for acl in listed if host_block(acl.host) is not None)
     return next(blocks, listed[0] if listed else None)

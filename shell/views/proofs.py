@@ -33,12 +33,11 @@ if TYPE_CHECKING:
 
 _SUPER_USERS: Final = "super users"
 _MOST_LOOKED_UP: Final = 100
-"""At most this many principals are compared with the known principals."""
+"""``point_out_unknown`` looks up at most this many principals."""
 
 
 def claim_text(stated: StatedClaim) -> str:
-    """The claim as a sentence without the period: ``nobody but User:a may READ topic
-    payments``."""
+    """``nobody but User:a may READ topic payments``."""
     names = sorted(stated.principals.names - {SUPER_USERS})
     listed = [shown(name) for name in names]
     if SUPER_USERS in stated.principals.names:
@@ -109,7 +108,7 @@ def print_proofs(
 def witness_lines(
     proof: ClaimOutcome, queries: Queries, arguments: Namespace, output: Output
 ) -> Iterator[str]:
-    """The request that breaks the claim, its ``explain`` command, and a change of its decision."""
+    """A request that breaks the claim, its ``explain`` command, and its remedy."""
     witness = proof.result.witness
     if witness is None or proof.traced is None:
         return
@@ -212,8 +211,7 @@ def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: O
 
 
 def say_other_proofs(proved: list[ClaimOutcome], queries: Queries, output: Output) -> None:
-    """Print one line if the version is assumed, and claims have another result under the other
-    Kafka version."""
+    """Print a note if no Kafka version is configured and claims differ under the other version."""
     other = queries.of_other_kafka
     if other is None:
         return

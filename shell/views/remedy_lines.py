@@ -51,8 +51,8 @@ def remedy_lines(
     whole: bool,
     checklists: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The lines for all ``remedies``, or for the first few. ``checklists`` are commands that
-    explain every permission that a client of the topic needs."""
+    """``whole``: not only the first few remedies. ``checklists`` are commands that explain all
+    permissions of a client of the topic."""
     shown_ones = remedies if whole else remedies[:_SHOWN]
     added = [acl for remedy in shown_ones for acl in remedy.add]
     if question.principal == _ANONYMOUS and any(map(is_allow, added)):
@@ -87,7 +87,6 @@ def remedy_lines(
 def _step_lines(
     remedy: Remedy, command_target: CommandTarget, output: Output, *, own: bool
 ) -> Iterator[str]:
-    """The commands of ``remedy``, or its ACLs if kafka-acls cannot change one of them."""
     if remedy.commands is not None:
         yield from command_lines(remedy.commands, command_target, output, own=own)
         return

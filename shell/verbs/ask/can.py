@@ -101,7 +101,7 @@ def _answer(parsed: ParsedQuestion, queries: Queries, output: Output) -> int:
 
 
 def _print_next(arguments: Namespace, question: Question | None, output: Output) -> None:
-    """Print the command that explains the answer. A question from stdin replaces the word ``-``."""
+    """The printed command has a question from stdin in place of ``-``."""
     words = list(arguments.typed)
     if question is not None and arguments.question == ["-"]:
         at = words.index("-")

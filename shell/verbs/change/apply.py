@@ -1,8 +1,8 @@
 """``metalog apply TARGET WANTED…|plan.json``: gives TARGET the ACLs of WANTED, or applies a plan.
 
-``apply`` asks before it changes anything, unless it gets ``--yes`` or a saved plan. Without a
-terminal, it needs ``--yes`` or a saved plan. After an interruption, a second run makes the
-remaining changes. This module must not know how a plan is made.
+``apply`` asks before it changes anything, unless it gets ``--yes`` or a saved plan. After an
+interruption, a second run makes the remaining changes. This module must not know how a plan is
+made.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _refuse_changed(
 
 
 def _refuse_more_losses(plan: SavedPlan, made: Planned) -> None:
-    """Raise ``InvalidRequest`` if the plan removes more access now than when it was made."""
+    """Raise ``InvalidRequest`` if the plan removes more access than when it was made."""
     planned_sets = plan.before, after(plan.before, plan.steps)
     refusal = losses_refused(made, planned_sets, made.config)
     if refusal is not None:
@@ -180,8 +180,8 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
 
 
 def _confirmed(count: int, target: Target, made: Planned, output: Output) -> Planned:
-    """Ask a person, then return the plan with the steps that the target's present ACLs still need.
-    Raise ``InvalidRequest`` on a no, or if a change of the target alters the plan."""
+    """The plan's remaining steps after a person's yes. Raises ``InvalidRequest`` after a no, or if
+    the target has changed meanwhile so that the plan is no longer right."""
     require_terminal(output.err, "--yes, or a plan that metalog plan --save wrote")
     output.flush()
     output.err.write(f"Make {counted(count, 'change')}? [y/N] ")

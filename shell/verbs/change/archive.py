@@ -86,8 +86,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | None:
-    """The cluster id. For ``quorum://`` it must be known (from the controllers, ``--cluster-id`` or
-    the archive), so that no other cluster's log is added."""
+    """Raises ``InvalidSource`` if a quorum's cluster id is unknown, because another cluster's log
+    could be added."""
     from metalog_sources.replay import cluster_id_of
     from snapshot.archive import archived_cluster
 

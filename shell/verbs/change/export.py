@@ -311,7 +311,7 @@ def _write_split(
 
 
 def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
-    """A SCRAM user ``NAME`` belongs to ``User:NAME``. ``owns`` is left out."""
+    """The SCRAM user ``NAME`` belongs to ``User:NAME``. ``owns`` is left out."""
     users = {f"User:{user.user}": None for user in document.users}
     by_principal = groupby(in_order(document.entries), lambda entry: entry.acl.principal)
     parts = {principal: tuple(entries) for principal, entries in by_principal}
@@ -361,7 +361,7 @@ def _write_snapshot(exported: SourceDocument, arguments: Namespace, output: Outp
 def _quorum_records(
     exported: SourceDocument, image: MetadataImage
 ) -> Sequence[tuple[ControlMessage, int]]:
-    """An image has no records about voters, so they are read from the log."""
+    """Read from the log, because an image has no voters."""
     from metalog.log.quorum.voters import quorum_at, quorum_records
 
     if exported.image is None:

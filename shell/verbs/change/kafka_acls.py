@@ -1,6 +1,6 @@
 """``metalog kafka-acls TARGET``: adds, removes and lists ACLs with kafka-acls' own options.
 
-It prints what kafka-acls prints, in a stable order. It asks before it removes, unless it gets
+The verb prints what kafka-acls prints, in a stable order. Removals need a confirmation or
 ``--force``. This module must not know what the options mean; ``acl_options`` does.
 """
 
@@ -202,7 +202,7 @@ def _print_acls(acls: Iterable[Acl], output: Output) -> None:
 def _context_of(
     wanted: EntriesByResource, source: Source, arguments: Namespace, output: Output
 ) -> Context:
-    """The configuration. If none is given, and no lock-out is possible, Kafka's defaults."""
+    """Kafka's defaults, if no configuration is given and no lock-out is possible."""
     from authorizer.config import AuthorizerConfig
 
     options = source.config, arguments.config, arguments.super_users, arguments.allow_everyone
@@ -307,7 +307,7 @@ def _warn_of_default(
 
 
 def _refuse_unrepresentable(wanted: EntriesByResource, target: Target) -> None:
-    """Refuse to remove ACLs that the target cannot have, instead of saying that no ACL matched."""
+    """Without this check, the removal of such ACLs would only say that no ACL matched."""
     anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
     for resource, entries in wanted.entries.items():
         probe = EntriesByResource(wanted.action, {resource: entries or (anybody,)})
@@ -328,7 +328,7 @@ def _print_question(
 
 
 def _print_entries(entries: Sequence[AccessControlEntryFilter], output: Output) -> None:
-    """As in kafka-acls, the first entry is indented by one more blank."""
+    """As in kafka-acls, the first entry has one more blank."""
     for number, entry in enumerate(entries):
         output.line(f"{'' if number else ' '}\t{_entry_text(entry)}")
 

@@ -1,8 +1,7 @@
 """``metalog passwd TARGET USER``: sets a SCRAM user's password, or deletes its credentials.
 
-A password comes from a prompt, a file or standard input. A password is never an argument, because
-others can see arguments. No message of this module repeats a password. This module must not know
-how a target stores a password.
+A password is never an argument, because others can see arguments. No message of this module repeats
+a password. This module must not know how a target stores a password.
 """
 
 from __future__ import annotations

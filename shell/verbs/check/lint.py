@@ -132,8 +132,7 @@ def _say_if_other_kafka_differs(
 def _say_upgrade(
     lint_input: LintInput, to: KafkaVersion, arguments: Namespace, output: Output
 ) -> int:
-    """Print notes on the version ``to``, and its effect on the requests of ``--audit``. Returns the
-    exit code of ``--audit``: 2 if a line is unreadable, 1 if an answer changes."""
+    """Returns the exit code for ``--audit``: 2 if a line is unreadable, 1 if an answer changes."""
     level = lint_input.metadata_version
     if lint_input.subject.config.kafka is to:
         output.note(

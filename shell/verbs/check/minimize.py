@@ -1,7 +1,6 @@
 """``metalog minimize SOURCE``: a smaller set of ACLs that is proven to mean the same.
 
-The verb changes nothing. It prints the ACLs to add and remove, the commands for these changes, or
-the smaller set. This module must not know how the set is found.
+The verb changes nothing. This module must not know how the set is found.
 """
 
 from __future__ import annotations

@@ -153,8 +153,8 @@ def _save(made: Planned, limits: PlanLimits, gains: GainProof | None, arguments:
 def _audited(
     made: Planned, arguments: Namespace, output: Output
 ) -> tuple[Audit, list[QuestionGroup]]:
-    """The plan's effect on the requests of a file, and these requests, if
-    ``made.of_other_kafka`` is not None."""
+    """The plan's effect on a file's requests. The requests themselves are returned only if
+    ``made.of_other_kafka`` needs them."""
     batch = BatchQuestions(
         Namespace(audit=arguments.audit, requests=arguments.requests, question=[])
     )
@@ -242,8 +242,7 @@ def _as_markdown(
 def _as_commands(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """Print the commands. For a refused plan, print only a comment, because a shell can run
-    commands before this verb fails."""
+    """A refused plan has no commands, because a shell can run commands before this verb fails."""
     if refusal is not None:
         output.line(f"# no commands, because the plan is refused: {safe(refusal.message)}")
     else:

@@ -53,7 +53,7 @@ is a claim, which is proven or broken as by metalog prove.
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
 _MOST_LOOKED_UP: Final = 100
-"""At most this many questions are searched for unknown names. Each costs a pass over the ACLs."""
+"""At most this many questions, because each look-up is a pass over the ACLs."""
 
 
 class ExpectationResult(NamedTuple):
@@ -112,7 +112,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _point_out_unknown(
     results: Iterable[ExpectationResult], queries: Queries, output: Output
 ) -> None:
-    """Print notes on unknown names, because a denial for a misspelt name proves nothing."""
+    """A denial for a misspelt name proves nothing."""
     first: dict[tuple[object, ...], ExpectationResult] = {}
     for each in results:
         if not each.expected.expectation.allowed:

@@ -75,8 +75,8 @@ def _source(
     entry_filters: list[AccessControlEntryFilter],
     output: Output,
 ) -> Source:
-    """The part of SOURCE with the ACLs to list; the whole SOURCE if no ACL matches, because a
-    note then counts all ACLs."""
+    """The part of SOURCE to list. If no ACL matches, all of SOURCE, because a note counts its
+    ACLs."""
     from shell.tasks.narrow_source import for_listing
 
     reaching = patterns
@@ -165,8 +165,7 @@ def _entry_filters(arguments: Namespace) -> list[AccessControlEntryFilter]:
 
 
 def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], output: Output) -> None:
-    """Print a note on the prefixed and wildcard ACLs that reach the name, but that the list, as in
-    kafka-acls, lacks."""
+    """Note ACLs that reach the name, but that the list leaves out, as kafka-acls does."""
     if pattern.name is None:
         return
     reaching = pattern._replace(pattern_type=PatternType.MATCH)

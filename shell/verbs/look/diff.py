@@ -131,7 +131,7 @@ def _print_difference(
                 "not checked: whether these changes lock somebody out; metalog plan checks it, by"
                 " the broker's configuration"
             )
-        # allow.everyone.if.no.acl.found of A is unknown; with True, the commands suit either value.
+        # A's allow.everyone.if.no.acl.found is unknown; True gives commands for either value.
         print_commands(list(chain(*phases(steps))), command_target, output, allow_everyone=True)
         if found.users:
             changes = counted(len(found.users), "change")
@@ -143,7 +143,7 @@ def _print_difference(
 def _state(
     text: str, moment: str | None, arguments: Namespace, output: Output, *, is_from: bool = False
 ) -> _State:
-    """``is_from``: if the log begins after ``moment``, return the state at the log's start."""
+    """``is_from``: the state at the log's start if the log begins after ``moment``."""
     source = opened_text(text, arguments, output)
     at = begin_moment(moment, source.log) if is_from and moment is not None else moment
     options = Namespace(**{**vars(arguments), "source": text, "at": at})
@@ -185,7 +185,7 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
 def _config_of_both(
     one: _State, other: _State, arguments: Namespace, output: Output
 ) -> tuple[AuthorizerConfig, str | None]:
-    """The configuration for both sides, and its file, if any: of ``--config``, A or B."""
+    """The configuration for both sides, and its file, if any."""
     sides = [one, other] if one.source.config or not other.source.config else [other, one]
     first = read_config(arguments, sides[0].source, output, decides=True)
     if sides[0].source.config and sides[1].source.config:

@@ -1,7 +1,6 @@
 """``metalog dump SOURCE``: every record of the log, control records too.
 
-Nothing is replayed, so records of aborted transactions are shown, too. This module must not know
-what any record means.
+Records of aborted transactions are shown, too. This module must not know what any record means.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _batches(
     source: Source, arguments: Namespace, output: Output
 ) -> tuple[Iterable[Batch], int | None]:
-    """The batches, and the exclusive end offset; None for a snapshot or bootstrap records."""
+    """The batches, and the end offset (exclusive); None for a snapshot or bootstrap records."""
     log = source.log
     if isinstance(log, CheckpointLog):
         return _snapshot_batches(log, salvage=arguments.salvage), None
@@ -122,8 +121,8 @@ def _entries(
 
 
 def _json_texts(batch: Batch, entries: Iterable[tuple[int, int, int, Any]]) -> Iterator[str]:
-    """JSON joined from texts, because the verb spends most of its time in this function. The text
-    between offset and data is reused for most neighbouring records."""
+    """Joins texts and reuses most of them for the next record, because the verb spends most of its
+    time here."""
     epoch = batch.epoch
     kept: tuple[object, ...] = ()
     for offset, timestamp, version, message in entries:

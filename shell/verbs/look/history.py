@@ -69,8 +69,7 @@ the log's start is used. --follow prints the oldest change first, and begins now
 
 
 class Filter(NamedTuple):
-    """A filter of ACLs; None or an empty list matches everything. An ACL must reach one of
-    ``resources``."""
+    """None or an empty list matches everything. An ACL must reach one of ``resources``."""
 
     principal: str | None
     operation: Operation | None
@@ -90,8 +89,7 @@ class Filter(NamedTuple):
 
 
 class HistoryLine(NamedTuple):
-    """A change, and the state before the change, if known: the ACL (``removed``), or the
-    credential's iterations."""
+    """A change with the ACL or the credential's iterations before the change, if known."""
 
     change: Change
     removed: Acl | None = None
@@ -168,8 +166,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _HistoryView(NamedTuple):
-    """The history from ``history.start`` to the replay's end. Changes that take effect at offset
-    ``first`` or later are shown; with ``follows`` and a negative ``first``, only new changes."""
+    """Shows changes that take effect at offset ``first`` or later; with ``follows`` and a negative
+    ``first``, only new changes."""
 
     history: ChangeHistory
     replayed: Replayed
@@ -183,8 +181,8 @@ class _HistoryView(NamedTuple):
 
 
 def _is_before(doubt: LoadDoubt, offset: int) -> bool:
-    """Whether all records of ``doubt`` are certainly below ``offset``. A doubt has only its first
-    record's offset, and the records of a snapshot have no offset of the log."""
+    """Whether all records of ``doubt`` are certainly below ``offset``. ``fault.offset`` is only the
+    first record's, and is not an offset of the log if ``fault`` is in a snapshot."""
     fault = doubt.fault
     in_log = fault.file is not None and fault.file.endswith(SEGMENT_SUFFIX)
     return in_log and doubt.records == 1 and fault.offset is not None and fault.offset < offset
@@ -222,7 +220,6 @@ def _show_changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
 
 
 def _following(view: _HistoryView, output: Output) -> Iterator[list[Change]]:
-    """The new changes, in groups. After each group the output is flushed."""
     from shell.tasks.follow.changes import follow
 
     output.note("following; Ctrl-C ends it")
@@ -237,14 +234,14 @@ def _following(view: _HistoryView, output: Output) -> Iterator[list[Change]]:
 
 
 class _InForce(NamedTuple):
-    """The ACLs, and the iterations of SCRAM credentials, in force before the next change."""
+    """The state before the next change."""
 
     acls: dict[Uuid, Acl]
     iterations: Iterations
 
 
 def _lines(changes: Iterable[Change], in_force: _InForce, wanted: Filter) -> Iterator[HistoryLine]:
-    """The changes that pass the filter; each change updates ``in_force``."""
+    """The changes that pass the filter. Every change updates ``in_force``."""
     for change in changes:
         if isinstance(change, CredentialChange):
             before = in_force.iterations.pop((change.user, change.mechanism), None)

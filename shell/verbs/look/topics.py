@@ -47,8 +47,7 @@ _OPERATIONS: Final = (Operation.READ, Operation.WRITE)
 
 
 class _Topic(NamedTuple):
-    """A topic and its ACLs. ``id`` is None if the id is unknown, ``partitions`` is None if the
-    topic does not exist."""
+    """``id`` is None if unknown; ``partitions`` is None if the topic does not exist."""
 
     name: str
     id: Uuid | None
@@ -110,7 +109,7 @@ def _ids_and_partitions(source: Source, image: MetadataImage) -> dict[str, tuple
 
 
 class _TopicAcls:
-    """ACLs of topics by resource name, so that only a few are compared with each topic."""
+    """ACLs by resource name, so that each topic is compared with few ACLs."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._acls: dict[str, list[Acl]] = {}
@@ -119,7 +118,7 @@ class _TopicAcls:
                 self._acls.setdefault(acl.resource_name, []).append(acl)
 
     def reaching(self, name: str) -> tuple[Acl, ...]:
-        """The ACLs that reach the topic, in the order in which Kafka checks them."""
+        """In the order in which Kafka checks the ACLs."""
         beginnings = {WILDCARD, *(name[:length] for length in range(len(name) + 1))}
         possible = (acl for begin in beginnings for acl in self._acls.get(begin, ()))
         found = (acl for acl in possible if reaches(acl, ResourceType.TOPIC, name))

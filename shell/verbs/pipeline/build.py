@@ -46,7 +46,7 @@ table named rejected, with the reason.
 
 Exit code: 0 built, 1 built without some of the input, 2 not built."""
 _LOG: Final = "log"
-"""The name of the metadata log's folder in the folder of ``metalog pipeline demo``."""
+"""The metadata log's folder in the folder of ``metalog pipeline demo``."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -331,7 +331,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 
 def named_config(log: str) -> list[str]:
-    """The configuration that metalog.toml has for the name ``log``, if it has one."""
+    """The configuration of the name ``log`` in metalog.toml, if any."""
     config = _named(log).config
     return [] if config is None else [str(config)]
 

@@ -1,5 +1,4 @@
-"""``metalog pipeline demo``: generates a year of a small company, and runs the whole pipeline on
-it.
+"""``metalog pipeline demo``: generates a year of a small company, and runs the whole pipeline.
 
 This module must not know the events of that year.
 """
@@ -42,7 +41,7 @@ the metadata log; metalog's authorizer decided the requests. The same seed makes
 _DEFAULT: Final = "metalog-demo"
 _SINCE: Final = "2025-04-01"
 _TOLERATED: Final = 0.01
-"""The tolerance for the findings' window, in which DEBUG was off for a few hours."""
+"""In the findings' window, DEBUG was off for a few hours."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -102,7 +101,7 @@ class _Step:
 
 @contextmanager
 def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _Step]]:
-    """The end of the block prints the step's ``done`` and the elapsed time."""
+    """At its end, the block prints the step's ``done`` and the elapsed time."""
     step, since = _Step(doing), monotonic()
     with output.busy(doing) as progress:
 

@@ -52,7 +52,7 @@ Findings cover the requests up to the last orderly stop.
 Exit code: 0 stopped, 2 failed."""
 _LOOK_S: Final = 1
 _POSTED_WITHIN_S: Final = 60.0
-"""At the end, ``follow`` waits at most this many seconds for each batch of alerts to be posted."""
+"""At the end, the maximum wait for the posting of each batch of alerts, in seconds."""
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
@@ -347,8 +347,7 @@ def _print_until_end(
 
 
 def _stop(query: StreamingQuery, output: Output) -> None:
-    """Stop after the current batch. Wait for the query's end, because another batch can begin until
-    then."""
+    """Stop after the current batch, then wait, because another batch can still begin."""
     output.note("stopping when this batch is done; Ctrl-C again stops at once")
     while query.status["isTriggerActive"]:
         sleep(_LOOK_S)

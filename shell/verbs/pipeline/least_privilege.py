@@ -152,7 +152,7 @@ def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
 
 
 def _ordered(proposals: Sequence[PrincipalProposal]) -> list[PlanStep]:
-    """All additions come before the removals, such as the removal of an ALLOW of User:*."""
+    """Additions for all principals come before any removal."""
     from metalog_sources.targets.plan import phases
 
     return list(chain(*phases([step for each in proposals for step in each.plan.steps])))
@@ -206,7 +206,7 @@ def _cells(each: PrincipalProposal) -> list[Cell | str]:
 
 
 def _proof_text(found: LeastSet, principal: str | None) -> str:
-    """The replay is of all principals, even if only one ``principal`` is shown."""
+    """The proof is about all principals, even if only one ``principal`` is shown."""
     proof = found.proof
     still_allowed = proof.allowed - proof.by_super_users - proof.revoked - proof.inexpressible
     outside = [
@@ -256,8 +256,8 @@ def _as_json(
 
 
 def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[PrincipalProposal]) -> str:
-    """The proposal, in which the principals of ``accepted`` keep today's ACLs. The YAML has
-    ``owns``, so that ``metalog plan --prune`` removes the other ACLs."""
+    """The principals of ``accepted`` keep today's ACLs. The YAML has ``owns``, so that ``metalog
+    plan --prune`` removes the other ACLs."""
     from metalog_sources.formats.yaml import write_yaml
     from metalog_spark.findings.producers import HARDCODE
 

@@ -157,8 +157,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _Change(NamedTuple):
-    """The rows whose answer changes to ``after``: the numbers of rows, requests and principals, and
-    the names of the ``first`` principals."""
+    """What gets the answer ``after`` instead. ``first`` are names of the first principals."""
 
     after: str
     rows: int
@@ -251,8 +250,8 @@ def _settings(arguments: Namespace) -> LocatedProperties:
 def _config(
     current: AuthorizerConfig, settings: LocatedProperties, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
-    """``settings``, with the values of ``current`` for keys that are not set: for the Kafka version
-    and, without ``--config``, for super users and ``allow_everyone``."""
+    """Settings that are missing come from ``current``: the Kafka version and, without ``--config``,
+    super users and ``allow_everyone``."""
     from authorizer.config import from_properties
 
     today = {
@@ -288,8 +287,8 @@ def _print_rows(
 
 
 def _print_meaning(changed: Meaning, has_rows: bool, output: Output) -> None:
-    """Print all changes, also those of the printed rows, because a change can be about more hosts
-    and names than the requests of these rows."""
+    """Print changes of the printed rows again, because a change can be about more hosts and names
+    than the requests."""
     cells = counted(changed.cells, "cell")
     if changed.is_empty:
         otherwise = "else " if has_rows else ""

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
-    """Print what a build would read. Times without a zone are in ``zone``. Returns whether every
-    file has an audit line at its beginning."""
+    """``zone`` is of times without a zone. Returns whether each file begins with an audit line."""
     odd = [file for file in found.files if file.first is None]
     for file in odd:
         beginning = "no audit line at its beginning; leave out a file that is not an audit log"

@@ -30,8 +30,7 @@ STYLES: Final = {"ERROR": "bad", "WARNING": "warn", "INFO": "faint"}
 
 
 class FindingOptions(NamedTuple):
-    """The tables and window of a finding. ``tolerated`` is the share of hours that may lack allowed
-    lines."""
+    """``tolerated`` is the share of hours that may lack allowed lines."""
 
     tables: Tables
     window: Window
@@ -59,7 +58,7 @@ def add_window(parser: ArgumentParser) -> None:
 
 
 def _moment(text: str) -> str:
-    """The text, checked before Spark starts, because the start takes long."""
+    """Checks the text before Spark starts, because the start takes long."""
     from metalog_sources.moment import parse_moment
 
     parse_moment(text)
@@ -78,8 +77,7 @@ def add_tolerance(group: _ArgumentGroup) -> None:
 
 
 def share_of(option: str) -> Callable[[str], float]:
-    """A parser for the share of ``option``: ``0.5%`` or ``0.005``. It refuses ``1``, because ``1``
-    can mean 1%."""
+    """A parser for a share: ``0.5%`` or ``0.005``, but not ``1``, because ``1`` can mean 1%."""
 
     def share(text: str) -> float:
         match = _PERCENT.fullmatch(text)
@@ -109,7 +107,7 @@ def chosen_window(arguments: Namespace, tables: Tables, output: Output) -> Windo
 def section_command(
     tables: Tables, window: Window, tolerated: float, desired: Tables | None = None
 ) -> str:
-    """The command that prints a whole table of the report, without the table's name at its end."""
+    """The command that prints a table of the report. The caller appends the table's name."""
     from metalog_sources.moment import time_text
 
     start, end = (time_text(us // 1000) for us in window)
@@ -157,8 +155,8 @@ def print_basis(
     unknown: Iterable[str],
     output: Output,
 ) -> None:
-    """Print as comments the data from which the commands follow, because commands are often mailed
-    without other output."""
+    """Print the commands' basis as comments, because commands are often mailed without other
+    output."""
     tables, window, tolerated = options
     answers = counted(requests, "answer")
     output.line(f"# Basis: {answers} of {window}, in the tables of {shown(str(tables.path))}.")
@@ -210,6 +208,6 @@ def time_json(us: int | None) -> str | None:
 
 
 def print_remedies(remedies: Iterable[str | None], output: Output) -> None:
-    """Print the remedies' commands, each once; a change without a command becomes a comment."""
+    """Print each command once; a change without a command becomes a comment."""
     for line in dict.fromkeys(line for remedy in remedies for line in (remedy or "").splitlines()):
         output.line(line if line.startswith(("kafka-acls ", "# ")) else f"# {line}")

@@ -81,8 +81,7 @@ def print_commands(
     *,
     allow_everyone: bool = False,
 ) -> None:
-    """Print commands for the steps, in the plan's order, and warn of steps without a command. The
-    commands are for the cluster ``command_target``."""
+    """Print commands in the plan's order, and warn of steps without a command."""
     changes = ((_COMMANDS[step.change], step.acl) for step in steps)
     commands = kafka_acls_commands(changes, allow_everyone=allow_everyone)
     for change, acl in commands.inexpressible:
@@ -110,8 +109,7 @@ def _noted(step: PlanStep) -> str:
 def print_annotations(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """Print the summary, each step as a notice, findings and broken requests as warnings, and the
-    refusal as an error."""
+    """Steps are notices, findings and broken requests are warnings, the refusal is an error."""
     positions = {entry.acl: entry.position for entry in reversed(made.wanted.entries)}
     output.line(annotation("notice", _TITLE, summary(made.plan.steps)))
     if refusal is not None:
@@ -131,9 +129,10 @@ def print_annotations(
 def print_cases(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """Print a test case for the whole plan, a case for each step and, with ``audit``, a case for
-    the logged requests. The first case fails if the plan is refused, or if a finding is about no
-    step. The last case fails if the plan breaks a request."""
+    """Print a test case for the whole plan, for each step and, with ``audit``, for the requests.
+
+    The plan's case fails if the plan is refused, or if a finding is about no step.
+    """
     refused = frozenset(() if refusal is None else refusal.steps)
     messages: dict[object, list[str]] = {}
     for finding in made.findings:
