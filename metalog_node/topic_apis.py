@@ -1,4 +1,4 @@
-"""Helps a program around a node to answer Produce, Fetch, ListOffsets and Metadata.
+"""Helps a program that embeds a node to answer Produce, Fetch, ListOffsets and Metadata.
 
 A program's function becomes a ``HandledApi`` for ``Node``. Each API is answered in one version,
 which current clients speak. One call authorizes all topics of a request. A named topic without
@@ -48,8 +48,8 @@ R = TypeVar("R")
 Outcome = Callable[[str, Any], Mapping[str, Any]]
 """A program's function that answers for one partition.
 
-The arguments are the topic's name and the partition's part of the request, a kio object. The result
-has fields of the partition's part of the response, which is empty by default, without an error.
+The arguments are the topic's name and the partition's part of the request, a kio object. The
+fields in the result replace those of an empty response without an error.
 """
 
 _METADATA_VERSION: Final = 8
@@ -57,8 +57,8 @@ _SHORTEST_PAUSE_S: Final = 0.02
 _PAUSE_PER_ATTEMPT: Final = 5
 """The pause after an attempt of a Fetch is this many times as long as the attempt."""
 _SLICE: Final = 100
-"""After this many topics and partitions, the event loop does other work before the next topic. A
-thread authorizes a request with more references to topics."""
+"""After this many topics and partitions, the event loop does other work before the next topic. If a
+request refers to more topics, another thread authorizes it."""
 _NO_TIME: Final = timedelta()
 _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 _ACKS: Final = (-1, 0, 1)
@@ -227,7 +227,7 @@ def restricted_to(incoming: IncomingRequest, topics: Collection[str]) -> Incomin
 
 
 def with_answer(incoming: IncomingRequest) -> IncomingRequest:
-    """The request with acks=1 in place of acks=0, so that the broker behind a program answers."""
+    """The request with acks=1 in place of acks=0: a broker behind a proxy then sends a response."""
     if incoming.request.head.api_key != PRODUCE or incoming.request.body.acks != 0:
         return incoming
     head, client_id = incoming.request.head, incoming.request.client_id

@@ -75,9 +75,7 @@ FOLLOWED: Final = SourceKinds(
 )
 WITH_TOPICS: Final = SourceKinds(_of(*_LOG_KINDS, "cluster"), "does not list topics")
 ACL_TARGETS: Final = SourceKinds(
-    _of("cluster", "zookeeper") | _STOPPED,
-    "cannot be the TARGET, the first argument",
-    is_target=True,
+    _of("cluster", "zookeeper") | _STOPPED, "cannot be the first argument (TARGET)", is_target=True
 )
 USER_TARGETS: Final = SourceKinds(
     _of("cluster") | _STOPPED, "SCRAM users cannot be changed there", is_target=True

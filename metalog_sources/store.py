@@ -68,9 +68,9 @@ class NarrowStore(Store, Protocol):
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs on resources that ``patterns`` match, the readable ACLs of ``principals``, and
-        the SCRAM users among ``principals``. A call sends one request for each pattern and each
-        principal, and at most one for the SCRAM users."""
+        """The ACLs on resources that ``patterns`` match, the ACLs of ``principals``, and the SCRAM
+        users among ``principals``; without ACLs that cannot be parsed. A call sends one request for
+        each pattern and each principal, and at most one for the SCRAM users."""
         ...
 
 

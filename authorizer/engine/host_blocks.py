@@ -1,7 +1,8 @@
 """An index of the CIDR blocks in ACLs' hosts, which finds the blocks that contain an address.
 
 Kafka compares an address with the block of each ACL. This index needs only one look-up for each
-prefix length in use. Decisions then compare blocks as texts. This module must not know ACLs.
+prefix length in use. A decision then compares the ACL's host with the texts
+of these blocks. This module must not know ACLs.
 """
 
 from __future__ import annotations

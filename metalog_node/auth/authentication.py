@@ -214,8 +214,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""A login by token gets the dummy credential of its name with this suffix. Without the suffix, only
-an unknown name would get the same salt with and without a token."""
+"""A login by token gets the dummy credential of its name with this suffix. Without the suffix,
+equal salts with and without a token would show that no user has the name."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

@@ -50,8 +50,8 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
 
 def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
     """The TLS versions and suites to offer. A version without a suite in ``suites`` is left out.
-    Empty ``suites`` mean OpenSSL's default suites and all ``versions``. ``InvalidRequest`` if a
-    suite cannot be offered, or if no version remains."""
+    Empty ``suites`` mean OpenSSL's default suites and all ``versions``. ``InvalidRequest`` if no
+    version remains, or if only a part of TLS 1.3's suites is named."""
     named = comma_separated(suites or "")
     if not named:
         return TlsLimits(versions[0], versions[-1])

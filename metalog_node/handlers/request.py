@@ -116,8 +116,7 @@ class EncodedResponse(NamedTuple):
 class DeferredResponse:
     """A response that ``make(answered)`` makes when ``answered`` is done.
 
-    The first call of ``result`` or ``exception`` runs ``make``. Make this call on a thread that
-    ``make`` may block.
+    The first call of ``result`` or ``exception`` runs ``make``, which may block the thread.
     """
 
     __slots__ = ("_error", "_is_made", "_made", "_make", "future")

@@ -43,7 +43,7 @@ class _Target(Protocol):
         ...
 
     def close(self) -> None:
-        """Release the connection or lock. A caller may repeat the call."""
+        """Release the connection or lock. Further calls do nothing."""
         ...
 
 
@@ -220,7 +220,7 @@ def carry_out(
                 more = "" if error.is_exact else more
             raise InvalidTarget(
                 f"{error}; {done:,} of {counted(len(steps), 'change')}"
-                f" {plural(done, 'was', 'were')} made before{more}; "
+                f" {plural(done, 'was', 'were')} made{more}; "
                 "run the command again to finish"
             ) from None
         done += len(acls)

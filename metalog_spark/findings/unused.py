@@ -63,12 +63,12 @@ answer of the window changes."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REMEDIES: Final = {
     Reason.YOUNGER: (
-        "look again over a window that begins after the ACL was added (if that time is unknown,"
-        " after the metadata log begins), or give a copy of that log with older records"
+        "look again over a window that begins after the ACL was added (if it is not known when,"
+        " after the metadata log begins); or give a copy of the metadata log with older records"
     ),
     Reason.GAP: "fill the gap in the archive of the metadata log",
     Reason.WAITS: "look again when metalog pipeline follow has decided the waiting requests, and "
-    "has counted them at its orderly end",
+    "was then stopped with Ctrl-C or SIGTERM",
     Reason.AMBIGUOUS: (
         "look again over a window without ambiguous lines and half lines; {unseen} lists them"
     ),
@@ -78,8 +78,8 @@ _REMEDIES: Final = {
     Reason.COVERAGE: "log allowed requests on every broker, and look again",
     Reason.CONTROLLER: GIVE_CONTROLLERS,
     Reason.UNLOGGED: (
-        "keep it, or grant IDEMPOTENT_WRITE on the cluster: by this ACL, an idempotent producer can"
-        " have started (InitProducerId) without a line in Kafka's audit log"
+        "keep it, or grant IDEMPOTENT_WRITE on the cluster: this ACL also allows an idempotent"
+        " producer to start (InitProducerId), which Kafka does not log"
     ),
     Reason.OPENS: "set allow.everyone.if.no.acl.found to false first",
 }
@@ -101,7 +101,7 @@ class ClassifiedAcls(NamedTuple):
 
     ``today`` and ``config`` are in force at the end of the history. ``last_uses`` has the last uses
     in the whole folder, in microseconds since 1970. ``unlogged`` is the result of ``unseen_in``.
-    ``unseen_command`` prints unreadable and ambiguous lines.
+    The command in ``unseen_command`` prints unreadable and ambiguous lines.
     """
 
     verdicts: tuple[Verdict, ...]

@@ -75,7 +75,7 @@ _GONE: Final = "the file was gone before it was read"
 _IS_LOST: Final = f"reason RLIKE '^({LOST}|{DAMAGED}|{_GONE})'"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
-"""``Tables.join`` merges a table's places of one level if they are more than this."""
+"""If more directories than this have a table's added rows, ``Tables.join`` merges them."""
 
 
 class Progress(NamedTuple):
@@ -198,7 +198,7 @@ class _Batch:
         self._history = history
         self._progress = progress
         self._alerts = alerts
-        self._uncounted_us: int | None = tables.facts.get(UNCOUNTED)
+        self._first_uncounted_us: int | None = tables.facts.get(UNCOUNTED)
         self._forms: Forms = tables.facts.get(FORMS, {})
 
     def commit(
@@ -212,7 +212,7 @@ class _Batch:
             self._progress = self._progress._replace(alerted=number, alerts=alerts)
         facts = {
             FOLLOW: self._progress._asdict(),
-            UNCOUNTED: self._uncounted_us,
+            UNCOUNTED: self._first_uncounted_us,
             FORMS: self._forms,
         }
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
@@ -238,8 +238,8 @@ class _Batch:
             if counts["possible"]:
                 added[POSSIBLE] = possible_of(read)
             if counts["due"]:
-                firsts = self._uncounted_us, counts["due_from_us"]
-                self._uncounted_us = min(first for first in firsts if first is not None)
+                firsts = self._first_uncounted_us, counts["due_from_us"]
+                self._first_uncounted_us = min(first for first in firsts if first is not None)
                 due = requests.where(is_known)
                 self._commit_decided(due, added, replaced, has_denials=counts["has_denials"])
             else:

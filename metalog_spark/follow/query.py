@@ -66,7 +66,7 @@ def follow_tables(
 def check_same_input(
     out: str, contents: CommittedState, source: str, audit: str, cluster_id: str | None
 ) -> Followed:
-    """The input to store in the folder ``out``.
+    """The description of the input, to store in the folder ``out``.
 
     A log with another cluster id is other input. If an id is unknown, an ``@NAME`` with another
     url is other input.

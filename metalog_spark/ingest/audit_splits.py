@@ -31,7 +31,7 @@ from metalog_spark.ingest.audit_files import (
     whole_lines,
 )
 from metalog_spark.ingest.lines.audit_log import (
-    LESS_WITH_A_MARK,
+    MARK_SURPLUS,
     Origin,
     ReadSplit,
     read_lines,
@@ -49,8 +49,8 @@ LINES: Final = (
 bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _HEAD_BYTES: Final = 16 << 10
-"""How many bytes at a file's start are fingerprinted: more than the output of a start script, with
-which many files can begin."""
+"""How many bytes at a file's start are fingerprinted: more than the output of a start script, which
+can be the same in many files."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
 """The bytes after which a batch ends, because a topic's records can have any size."""
@@ -116,7 +116,7 @@ class _OpenSplit:
     def row(self) -> tuple[ReadSplit, str, str, int]:
         head = self._head.found
         more = self.bytes - self.size
-        is_unended = self.start == 0 and more in (1, -LESS_WITH_A_MARK)
+        is_unended = self.start == 0 and more in (1, -MARK_SURPLUS)
         split = ReadSplit(self.lines, self.bytes, self.size, head[:-1] if is_unended else head)
         return split, self.file, self.broker, self.start
 
@@ -244,7 +244,7 @@ def _add_record(record: Record, gathered: _Gathered) -> None:
             number += 1
             continue
         texts = block.lines.removesuffix(b"\n").split(b"\n")
-        gathered.add(record.file, record.broker, number, texts, is_shared=not is_one_line)
+        gathered.add(record.file, record.broker, number, texts, has_several_lines=not is_one_line)
         number += len(texts)
     if not is_one_line:
         gathered.add_record(record)
@@ -279,7 +279,7 @@ class _Gathered:
         texts: list[bytes],
         *,
         is_ended: bool = True,
-        is_shared: bool = False,
+        has_several_lines: bool = False,
     ) -> None:
         begin = len(self._lines)
         index = self._files.setdefault((file, broker), len(self._files))
@@ -289,7 +289,7 @@ class _Gathered:
         self._bytes += sum(map(len, texts))
         if not is_ended:
             self._unended.add(len(self._lines) - 1)
-        if is_shared:
+        if has_several_lines:
             self._shared.update(range(begin, len(self._lines)))
 
     def add_fault(self, file: str, broker: str, number: int, line: bytes, fault: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.audit.line import HEAD
 from metalog_spark.ingest.lines.audit_lines import CUT, LINE_FEED
-from metalog_spark.ingest.lines.audit_log import LESS_WITH_A_MARK
+from metalog_spark.ingest.lines.audit_log import MARK_SURPLUS
 from metalog_spark.ingest.lines.line_forms import Forms, divided, earliest, forms_in
 from metalog_spark.ingest.requests import IS_REQUEST
 
@@ -26,7 +26,7 @@ _END: Final = " with resourceRefCount = "
 _LAST_LINE: Final = (
     f"reason IS NOT NULL AND contains(text, '{_END}') AND NOT contains(text, '{HEAD}')"
 )
-IS_CUT: Final = f"(sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH_A_MARK})"
+IS_CUT: Final = f"(sum(bytes) > max(size) OR sum(bytes) = max(size) - {MARK_SURPLUS})"
 """Aggregated over the splits of a file: whether the file ends within a line."""
 _FIRST_LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
 

@@ -69,8 +69,8 @@ def is_newest(table: TableSchema, replacements: Sequence[Days]) -> Column:
     [key] = table.partitions
     place, day = f.col("place"), f.col(key).cast("string")
     newest = {value: name_of(each.place) for each in replacements for value in each.days}
-    is_below = ~place.isin([name_of(each.place) for each in replacements])
-    is_last = is_below & ~f.coalesce(day.isin(list(newest)), f.lit(False))
+    is_not_replacement = ~place.isin([name_of(each.place) for each in replacements])
+    is_last = is_not_replacement & ~f.coalesce(day.isin(list(newest)), f.lit(False))
     for name in dict.fromkeys(newest.values()):
         own = [value for value, last in newest.items() if last == name]
         is_last |= (place == name) & day.isin(own)

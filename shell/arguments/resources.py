@@ -38,7 +38,7 @@ def parse_resource(text: str) -> tuple[ResourceType, str]:
     if not colon and folded(text) not in map(folded, ResourceType.__members__):
         if folded(text) in map(folded, Operation.__members__):
             raise InvalidRequest(
-                f"{text!r} is an operation, not a resource such as topic:NAME: leave it out"
+                f"{text!r} is an operation, not a resource such as topic:NAME: leave out {text!r}"
             )
         raise InvalidRequest(f"resource {text!r} has no type; write it as topic:{text}")
     resource_type = read_word(ResourceType, type_text, "resource type")

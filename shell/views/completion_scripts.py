@@ -201,7 +201,7 @@ def fish_script(command: CompletedCommand) -> list[str]:
 
 
 def _fish_verbs(before: str, lines: Mapping[str, str]) -> list[str]:
-    """The verbs that may follow exactly the words ``before``."""
+    """The verbs and options that may follow exactly the words ``before``."""
     place = f"complete -c metalog -n '__metalog_words {before}'"
     return [
         *(f"{place} -f -a {name} -d {quoted(line)}" for name, line in lines.items()),

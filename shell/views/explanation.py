@@ -68,9 +68,9 @@ _NEAR: Final = {
     NearMissKind.LITERAL_PREFIX: "it is LITERAL; PREFIXED would reach {name}",
     NearMissKind.PREFIXED_STAR: "it is PREFIXED, so its * is a plain character",
     NearMissKind.PREFIX_ONE_OFF: "its prefix differs by one character",
-    NearMissKind.WILDCARD_SKIPS_STAR: "Kafka's * does not reach a longer name that begins with *",
-    NearMissKind.HOST_BLOCK_ONE_OFF: "{host} is just outside its block {acl_host}: in the other "
-    "half of the next larger block",
+    NearMissKind.WILDCARD_SKIPS_STAR: "Kafka's * skips all other names that begin with *",
+    NearMissKind.HOST_BLOCK_ONE_OFF: "{host} is just outside the ACL's block {acl_host}: in the "
+    "other half of the next larger block",
     NearMissKind.HOST_RANGE: "its host is a range; Kafka compares it as text, so it matches nobody",
     NearMissKind.HOST_NAME: "its host is not an IP address, so it matches nobody",
     NearMissKind.PRINCIPAL_TYPO: "its principal differs by one character",

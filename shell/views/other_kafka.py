@@ -1,4 +1,4 @@
-"""Says that the other Kafka version would answer differently, if no Kafka version is configured.
+"""If no Kafka version is configured: says that the other version would answer differently.
 
 This module must not know how an answer is found.
 """

@@ -306,7 +306,7 @@ def test_who_may_not_alter_changes_nothing(
     before = listed(cluster, capsys)
     assert main(["apply", cluster.url, str(wanted), *arguments]) == 2
     said = capsys.readouterr().err
-    assert "User:reader may not ALTER Cluster; 0 of 5 changes were made before" in said
+    assert "User:reader may not ALTER Cluster; 0 of 5 changes were made" in said
     assert listed(cluster, capsys) == before
 
 

@@ -386,7 +386,7 @@ def test_every_reading_verb_reads_it(written: str, capsys: pytest.CaptureFixture
 
 def test_it_is_no_target(written: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["apply", written, written, "--yes"]) == 2
-    assert "cannot be the TARGET, the first argument; give cluster://" in capsys.readouterr().err
+    assert "cannot be the first argument (TARGET); give cluster://" in capsys.readouterr().err
 
 
 def test_a_cluster_that_does_not_answer_is_waited_for_so_long(

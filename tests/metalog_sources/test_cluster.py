@@ -121,7 +121,7 @@ def test_what_is_not_done_is_counted(store: ClusterStore) -> None:
         carry_out(store, added)
     said = str(raised.value)
     assert said.startswith(f"{store.url}: cannot create ACLs: INVALID_")
-    assert said.endswith("; 1 of 2 changes was made before; run the command again to finish")
+    assert said.endswith("; 1 of 2 changes was made; run the command again to finish")
     assert allow("more") in store.state().document.acls
 
 
@@ -139,7 +139,7 @@ def test_what_was_acknowledged_before_an_unknown_outcome_is_counted(tmp_path: Pa
     assert str(raised.value) == (
         f"{store.url}: cannot create ACLs: {address}: it closed the connection; "
         "the change's outcome is unknown;"
-        " 500 of 501 changes were made before, perhaps more; run the command again to finish"
+        " 500 of 501 changes were made, perhaps more; run the command again to finish"
     )
 
 

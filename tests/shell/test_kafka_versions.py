@@ -128,7 +128,7 @@ def test_hosts_are_told_by_their_blocks(blocks: Path, capsys: pytest.CaptureFixt
         "ALLOW User:app READ on topic pay from 10.0.0.0/8\n"
     )
     done = run_here(capsys, "explain", blocks, *ASKED, "11.0.0.1", *newer)
-    assert "11.0.0.1 is just outside its block 10.0.0.0/8" in done.stdout
+    assert "11.0.0.1 is just outside the ACL's block 10.0.0.0/8" in done.stdout
     done = run_here(capsys, "access", blocks, "User:app", *newer)
     assert "from 10.0.0.0/8, these permissions differ\n  topic pay  READ" in done.stdout
 
@@ -308,7 +308,7 @@ def test_a_block_is_offered_where_it_can_be_created(
     blocks.write_text(BLOCKS.partition('- {principal: "User:bob"')[0])
     assert run_here(capsys, "apply", log, blocks, "--yes").returncode == 0
     done = run_here(capsys, "explain", log, *ASKED, "11.0.0.1", "--kafka", "4.4")
-    assert "11.0.0.1 is just outside its block 10.0.0.0/8" in done.stdout
+    assert "11.0.0.1 is just outside the ACL's block 10.0.0.0/8" in done.stdout
     assert ("--allow-host 11.0.0.0/8" in done.stdout) is offered
     done = run_here(capsys, "can", log, *ASKED, "10.2.0.1")
     block = "ALLOW User:app READ on topic pay from 10.0.0.0/8"

@@ -215,8 +215,7 @@ def test_a_file_is_not_applied_to(
 ) -> None:
     assert main(["apply", *files, *extra]) == 2
     assert (
-        "cannot be the TARGET, the first argument; give cluster://HOST:PORT"
-        in capsys.readouterr().err
+        "cannot be the first argument (TARGET); give cluster://HOST:PORT" in capsys.readouterr().err
     )
 
 

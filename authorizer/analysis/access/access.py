@@ -53,8 +53,8 @@ def access(
     """The permissions of ``principal`` from ``host``. ``config.super_users`` is ignored.
 
     Without ``host``, the first item has the permissions from a host that no ACL names. Each further
-    item is for a region of clients, and has only the differences from the next wider region. There
-    a pattern or name without operations has lost all its operations.
+    item is for a region of clients, and has only the differences from the next wider region. In
+    such an item, a pattern or name without operations has lost all its operations.
     """
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
     known = _Names(acls, config, principal, names)

@@ -99,7 +99,7 @@ def _by_attribute(
 
 
 def _matching_host(host: str, question: Question, kafka: KafkaVersion) -> str:
-    """The client's host, or the CIDR block around the client that ``host`` was meant to be."""
+    """The client's host; or the CIDR block that ``host`` was meant to be, if it has the client."""
     if question.host is None:
         return WILDCARD
     block = meant_block(host) if kafka.matches_blocks else None

@@ -52,8 +52,8 @@ _ALSO_NEEDED: Final[Mapping[str, tuple[Operation, ...]]] = {
     "StreamsGroupDescribe": (),
     "DescribeTransactions": (),
 }
-"""The operations that a request needs in addition to DESCRIBE, if the client reads and writes no
-records afterwards."""
+"""Requests after which a client neither reads nor writes records, and the operations that each
+needs in addition to DESCRIBE."""
 
 _MENDABLE = frozenset(
     {
@@ -280,7 +280,7 @@ def _left(remedy: Remedy, traced: Trace) -> list[Acl]:
 def _powers(
     remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question
 ) -> tuple[str, ...]:
-    """The powers of added ACLs, and of ALLOWs that removed DENYs override."""
+    """The powers of the ACLs to add, and of the ALLOWs that the DENYs to remove override today."""
     reasons = [danger(acl) for acl in remedy.add]
     if not remedy.remove or traced.allowed:
         return _distinct(reasons)

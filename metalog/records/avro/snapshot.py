@@ -1,7 +1,7 @@
 """A snapshot as an Avro container file: the records of a checkpoint, for data tools.
 
-Avro does not detect a truncated or changed file. For this purpose, the last block has the number of
-records and the CRC-32C of all earlier bytes. The reader returns the batches of a checkpoint.
+Avro does not detect a truncated or changed file. So the last block has the number of records and
+the CRC-32C of all earlier bytes. The reader returns the batches of a checkpoint.
 ``docs/formats/avro.md`` describes the format. This module must not know where files are, nor what
 the records mean.
 """

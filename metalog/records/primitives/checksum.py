@@ -30,10 +30,10 @@ def is_one_bit_off(difference: int, size: int) -> bool:
 
     The wrong bit is in the ``size`` bytes of data, or in one of the checksums.
 
-    A CRC is linear: a wrong bit with ``n`` bits after it changes the checksum by a constant. The
-    shift register makes this constant from 1 in ``n + 1`` steps. A baby-step giant-step search
-    finds ``n``. A random difference fits with a probability of approximately (number of bits) /
-    2**32.
+    A CRC is linear: the difference depends only on the number ``n`` of bits after the wrong bit. A
+    shift register that begins with 1 has this difference after ``n + 1`` steps. A baby-step
+    giant-step search finds ``n``. A random difference fits with a probability of approximately
+    (number of bits) / 2**32.
     """
     if difference.bit_count() <= 1:
         return True

@@ -1,4 +1,4 @@
-"""Writes the field types in Kafka's JSON form, for a message's ``json_text``.
+"""Writes the values of fields in Kafka's JSON form, for a message's ``json_text``.
 
 This module must not know messages.
 """

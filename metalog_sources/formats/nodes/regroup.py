@@ -41,7 +41,7 @@ def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> li
     the number of ``entries``).
 
     Above ``MOST_ENTRIES`` ACLs, the reader's limit depends on the file's length. Only names are
-    merged then, because more lists would make the file too short.
+    merged then, because more lists would make the file shorter, and so the limit lower.
     """
     rules = [
         RegroupedRule(

@@ -78,7 +78,7 @@ class ReadSplit(NamedTuple):
     head: Sequence[int]
 
 
-LESS_WITH_A_MARK: Final = 2
+MARK_SURPLUS: Final = 2
 """How much less ``bytes`` is than ``size``, for a file with a byte order mark and no LF at its end.
 Hadoop removes the mark (three bytes), and ``bytes`` counts the LF (one byte)."""
 

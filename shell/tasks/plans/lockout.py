@@ -78,8 +78,8 @@ def _altering(
     dividing: Iterable[Sequence[Acl]],
     config: AuthorizerConfig,
 ) -> Iterator[Session]:
-    """The sessions that may alter ACLs under ``acls``, one for each kind of session. The ACLs in
-    ``dividing`` distinguish the kinds."""
+    """Sessions that may alter ACLs if ``acls`` are in force: one of all sessions that the ACLs in
+    ``dividing`` cannot distinguish."""
     kind = ResourceType.CLUSTER
     requests = Requests(principals, ANY_HOST, _ALTER, kind, THE_CLUSTER)
     all_acls = dict.fromkeys(acl for acl_set in dividing for acl in acl_set)

@@ -68,7 +68,7 @@ def test_a_block_is_matched_by_the_kafka_that_decides(
         assert (noted in done.stderr) is is_noted
     outside = ("explain", "User:a", "Read", "topic:t", "--host", "11.0.0.1")
     done = run_here(capsys, "shell", log, "--kafka", "4.4", "--", *outside)
-    assert "11.0.0.1 is just outside its block 10.0.0.0/8" in done.stdout
+    assert "11.0.0.1 is just outside the ACL's block 10.0.0.0/8" in done.stdout
 
 
 def _added(acl: str) -> list[str]:
