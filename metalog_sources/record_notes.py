@@ -47,7 +47,7 @@ class NotedRecords:
         self._types = frozenset({AclRun, *types})
         self._parts: list[tuple[int, int, Part]] = []
         self.time_ms = 0
-        """The latest time of the noted batches."""
+        """The latest time of the batches given to ``note``."""
 
     def clear(self) -> None:
         self._parts.clear()
