@@ -36,10 +36,14 @@ _TRANSLATED: Final = frozenset(
 _JAAS: Final = "sasl.jaas.config"
 _NAME_CHECK: Final = "ssl.endpoint.identification.algorithm"
 _SECURITY: Final = ("ssl.", "sasl.", "security.")
+_WITHOUT_TLS: Final = ("PLAINTEXT", "SASL_PLAINTEXT")
 
 
 def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """librdkafka's settings, and one line for each unknown key, which is left out.
+
+    As in Kafka, stores and the check of host names have no effect if ``security.protocol`` names a
+    protocol without TLS.
 
     Raises:
         InvalidRequest: a security key or its value cannot be translated.
@@ -57,6 +61,8 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
             left_out.append(f"{key} is not used here")
     if _JAAS in properties:
         settings |= _login(properties[_JAAS])
+    if properties.get("security.protocol", "").strip().upper() in _WITHOUT_TLS:
+        return settings, left_out
     algorithm = properties.get(_NAME_CHECK)
     if algorithm is not None:
         settings[_NAME_CHECK] = _name_check(algorithm.strip())

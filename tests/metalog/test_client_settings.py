@@ -75,6 +75,19 @@ def test_a_file_in_pem_has_no_password_of_a_store(store: str) -> None:
         )
 
 
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "sasl_plaintext"])
+def test_without_tls_its_settings_have_no_effect(protocol: str) -> None:
+    """Kafka reads them for SSL and SASL_SSL alone, so it refuses none of them."""
+    settings = {
+        "security.protocol": protocol,
+        "ssl.truststore.location": "old.jks",
+        "ssl.truststore.password": "changeit",
+        "ssl.keystore.password": "changeit",
+        "ssl.endpoint.identification.algorithm": "none",
+    }
+    assert librdkafka_settings(settings) == ({"security.protocol": protocol}, [])
+
+
 @pytest.mark.parametrize("algorithm", ["https", " HTTPS\t", ""])
 def test_host_names_are_checked_by_https_alone(algorithm: str) -> None:
     """Java's handshake refuses a word that it does not know, also ``none``."""
