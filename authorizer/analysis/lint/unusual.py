@@ -142,16 +142,16 @@ def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple
                     other.operation in wider
                     and other != acl
                     and not _is_later_spelling(other, acl)
-                    and (allow or _dominates_alike(other, acl))
+                    and _is_alike_by_type(other, acl)
                 ):
                     yield acl, other
                     break
 
 
-def _dominates_alike(wider: Acl, deny: Acl) -> bool:
-    """Whether ``wider`` replaces ``deny`` in ``authorizeByResourceType`` (KIP-679), where only a
+def _is_alike_by_type(wider: Acl, acl: Acl) -> bool:
+    """Whether ``wider`` replaces ``acl`` in ``authorizeByResourceType`` (KIP-679), where only a
     DENY on LITERAL ``*`` dominates an ALLOW on LITERAL ``*``."""
-    return _is_everything(wider) or not _is_everything(deny)
+    return _is_everything(wider) or not _is_everything(acl)
 
 
 def _is_everything(acl: Acl) -> bool:
