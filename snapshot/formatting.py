@@ -117,7 +117,7 @@ def _properties(path: Path, files: Files) -> MetaProperties | None:
 
 
 def _check(wanted: Format, known: dict[Path, MetaProperties | None], files: Files) -> str | None:
-    """Raise if a folder may not be formatted; return the known cluster id, or None."""
+    """Raise if a folder may not be formatted; return the given or found cluster id, if any."""
     cluster_id = wanted.cluster_id
     if cluster_id is not None and not _CLUSTER_ID.fullmatch(cluster_id):
         raise InvalidRequest(

@@ -33,7 +33,7 @@ _RECORD_OVERHEAD: Final = 19
 def transaction_batches(
     records: Records, name: str, metadata_version: int, *, before: Records = ()
 ) -> list[Records]:
-    """The batches to append: first the records in ``before``, then the transaction.
+    """The batches to append: ``before``, then the transaction; these can share a batch.
 
     If ``metadata_version`` has no transactions, all records must fit one batch.
 

@@ -2,8 +2,8 @@
 
 To allow, a remedy removes the matching DENYs, adds a narrow ALLOW if no ALLOW matches, or corrects
 a near miss. To deny, a remedy removes the matching ALLOWs, or adds a narrow DENY. No remedy adds
-``User:*``, the operation ALL, or a wildcard name. This module must not know how ACLs are stored or
-changed.
+``User:*``, the operation ALL, or the LITERAL name ``*``. This module must not know
+how ACLs are stored or changed.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _to_deny(traced: Trace, config: AuthorizerConfig, question: Question) -> lis
 
 
 def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
-    """ACLs for the question's host, then for any host. Empty if no ACL would be narrow."""
+    """ACLs for the question's host, then for any host. Empty for ``User:*`` and for ALL."""
     if question.operation in _NEVER_ADDED or question.principal == WILDCARD_PRINCIPAL:
         return []
     if ":" not in question.principal:

@@ -23,7 +23,7 @@ _ALTER = 1 << Operation.ALTER
 def lockout(
     before: Iterable[Acl], after: Iterable[Acl], config: AuthorizerConfig, caller: str | None
 ) -> str | None:
-    """The principals that would be locked out, in words, or None. A super user is never locked
+    """The caller or ``EVERYONE``, in words, if locked out; else None. A super user is never locked
     out."""
     sets = [
         [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
