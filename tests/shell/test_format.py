@@ -246,7 +246,15 @@ def test_nothing_is_written_and_no_secret_said_where_options_are_wrong(
     assert not (tmp_path / "node").exists()
 
 
-@pytest.mark.parametrize("written", [["format"], ["archive", "@demo"]])
+@pytest.mark.parametrize(
+    "written",
+    [
+        ["format"],
+        ["archive", "@demo"],
+        ["export", "@demo", "--split", "principal", "--to"],
+        ["export", "@demo", "-o", "checkpoint", "--to"],
+    ],
+)
 def test_the_name_of_a_source_is_not_a_folder_to_write(
     written: list[str],
     tmp_path: Path,

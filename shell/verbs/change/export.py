@@ -24,6 +24,7 @@ from metalog.text.plurals import counted
 from metalog.text.visible_text import safe
 from metalog_sources.certainty import MARK
 from metalog_sources.formats.document import Document, ScramUser, in_order
+from metalog_sources.names import folder_to_write
 from shell.context import add_source
 from shell.inputs.acl_files import SourceDocument, read_document
 from shell.output.output import Output
@@ -203,7 +204,7 @@ def _check(arguments: Namespace, output: Output) -> None:
             raise InvalidRequest(f"{needs_folder} is written to a folder; give --to FOLDER")
         if output.format == "avro" and output.out.isatty():
             raise InvalidRequest("Avro is not for a terminal; give --to FILE")
-    elif needs_folder is not None and Path(arguments.to).is_file():
+    elif needs_folder is not None and folder_to_write(arguments.to).is_file():
         raise InvalidRequest(f"--to {arguments.to}: is a file; {needs_folder} needs a folder")
     elif needs_folder is None and Path(arguments.to).is_dir():
         raise InvalidRequest(f"--to {arguments.to}: is a folder; -o {output.format} needs a file")
