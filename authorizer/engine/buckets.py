@@ -251,7 +251,7 @@ def bucket_of(acls: Sequence[Acl]) -> Bucket:
 def bucket_if_principals_differ(acls: Sequence[Acl]) -> Bucket | None:
     """A ``SomeAcls`` if the number of ACLs fits and all principals differ; else None.
 
-    A load spends most time here. ``acl[3]`` is faster than ``acl.principal``.
+    A load calls this for each pattern. ``acl[3]`` is faster than ``acl.principal``.
     """
     if not FEW_LIMIT < len(acls) <= SOME_LIMIT:
         return None

@@ -76,7 +76,7 @@ class LimitedTarget(_Target, Protocol):
 
 @runtime_checkable
 class KafkaTarget(_Target, Protocol):
-    """A cluster or a node's folder. Its Kafka version decides which ACLs it accepts."""
+    """A cluster or a log's folder. Its Kafka version decides which ACLs it accepts."""
 
     def acl_versions(self) -> AclVersions: ...
 

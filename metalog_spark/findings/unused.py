@@ -57,8 +57,8 @@ SCHEMA: Final = (
 ``state`` a ``UsageState``. If ``state`` is UNKNOWN, ``reason`` is a ``Reason``. ``requests`` counts
 the window's requests that the ACL decided. ``matched`` counts the window's requests that the ACL
 matches and whose deciding ACL is certain. ``last_use`` is the last known use in the whole folder.
-``shadow`` is the ACL that most often decided instead. If all ACLs with ``can_go`` are removed, no
-answer of the window changes."""
+``shadow`` is the ACL that most often decided instead of a SHADOWED ACL. If all ACLs with
+``can_go`` are removed, no answer of the window changes."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REMEDIES: Final = {
@@ -100,8 +100,8 @@ class ClassifiedAcls(NamedTuple):
     """The verdicts for the ACLs of the window, small enough for a driver.
 
     ``today`` and ``config`` are in force at the end of the history. ``last_uses`` has the last uses
-    in the whole folder, in microseconds since 1970. ``unlogged`` is the result of ``unseen_in``.
-    The command in ``unseen_command`` prints unreadable and ambiguous lines.
+    in the whole folder (microseconds since 1970). ``unlogged`` clients can have started a producer
+    without an audit line. The command in ``unseen_command`` prints unreadable and ambiguous lines.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -139,11 +139,11 @@ class ClassifiedAcls(NamedTuple):
 
 
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
-    """Rows of ``SCHEMA``. No ALLOW is UNUSED if the share of broker-hours without allowed lines is
-    greater than ``tolerated``.
+    """Rows of ``SCHEMA``. No ALLOW is UNUSED if the share of broker-hours with lost lines, or
+    without allowed lines, is greater than ``tolerated``.
 
     Raises:
-        InvalidRequest: the window has no allowed line.
+        InvalidRequest: no allowed line in the window is certain.
     """
     found = classified_acls(tables, window, tolerated=tolerated)
     rows = [_row(verdict, found) for verdict in found.verdicts]
