@@ -62,7 +62,7 @@ def remedy_lines(
         yield "  application needs"
     elif shown_ones and shown_ones[0].use is not None:
         kind = resource_kind(question.resource_type)
-        more = "kafka-acls --producer or --consumer gives every permission that a client needs"
+        more = "--producer or --consumer gives every permission that a client needs"
         if shown_ones[0].use is Operation.DELETE:
             more, checklists = f"to delete the {kind}, a client needs DELETE, too", ()
         end = "" if checklists else ";"

@@ -227,8 +227,8 @@ def _commands(printed: str, kind: str, tool: str) -> list[str]:
     section = printed[printed.index("\nto allow") :]
     indent = len(section) - 1 - len(section.removeprefix("\nto allow").lstrip(" "))
     remedies = re.split(rf"\n {{{indent}}}(?! )", section)
-    wanted = [each for each in remedies if f"if it {kind}" in each] if kind else []
-    if "if it " not in section or not wanted:
+    wanted = [each for each in remedies if f"if the client {kind}" in each] if kind else []
+    if not wanted:
         wanted = [each for each in remedies if f" {tool} " in f" {each}"]
     lines = [line.strip() for line in wanted[0].splitlines()]
     return [line for line in lines if line.startswith(f"{tool} ")]
