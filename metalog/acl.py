@@ -137,6 +137,16 @@ class Acl(NamedTuple):
     permission_type: PermissionType
 
 
+def is_wildcard(acl: Acl) -> bool:
+    """Whether ``acl`` is on LITERAL ``*``."""
+    return acl.pattern_type is PatternType.LITERAL and acl.resource_name == WILDCARD
+
+
+def matches_several_names(acl: Acl) -> bool:
+    """Whether ``acl`` has a prefix or the wildcard name."""
+    return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD
+
+
 def acl_problem(acl: Acl) -> str | None:
     """The message with which Kafka's controller refuses ``acl``, or None.
 

@@ -16,7 +16,15 @@ from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.prefixes import Prefix, SortedNames, combined
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import reaches
-from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
+from metalog.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+    is_wildcard,
+)
 
 _LITERAL = PatternType.LITERAL
 
@@ -158,7 +166,7 @@ class _PatternsByType:
 
     def meets(self, acl: Acl) -> bool:
         name = acl.resource_name
-        if acl.pattern_type is _LITERAL and name == WILDCARD:
+        if is_wildcard(acl):
             return self.literals.any_met_by_wildcard or self.prefixed.any_met_by_wildcard
         if WILDCARD in self.literals.known and not name.startswith(WILDCARD):
             return True

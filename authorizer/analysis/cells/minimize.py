@@ -18,7 +18,16 @@ from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.prefixes import common_prefix_length
 from authorizer.trace import is_allow
-from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
+from metalog.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+    is_wildcard,
+    matches_several_names,
+)
 from metalog.grouping import grouped
 
 _LITERAL: Final = PatternType.LITERAL
@@ -118,7 +127,7 @@ class _Search:
 
 
 def _narrowest_first(acl: Acl) -> tuple[object, ...]:
-    is_wide = acl.pattern_type is not _LITERAL or acl.resource_name == WILDCARD
+    is_wide = matches_several_names(acl)
     everybody = acl.principal == WILDCARD_PRINCIPAL
     is_all = acl.operation is Operation.ALL
     return is_wide, -len(acl.resource_name), everybody, is_all, acl.host == WILDCARD, acl
@@ -140,7 +149,7 @@ class _NearAcls:
     def to(self, acl: Acl) -> Iterator[Acl]:
         """All ACLs that match a name that ``acl`` matches, and possibly other ACLs."""
         kind, name = acl.resource_type, acl.resource_name
-        if acl.pattern_type is _LITERAL and name == WILDCARD:
+        if is_wildcard(acl):
             for each in self._names[kind]:
                 yield from self._by_name[kind, each]
             return

@@ -12,7 +12,15 @@ from authorizer.analysis.lint.finding import CheckInput, Finding, LintSubject, S
 from authorizer.kafka_version import KafkaVersion
 from authorizer.permissions.table import CONSUMER, TRANSACTIONAL_PRODUCER
 from authorizer.trace import is_allow
-from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
+from metalog.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+    is_wildcard,
+)
 from metalog.hosts.host_block import host_block
 from metalog.text.plurals import counted
 
@@ -151,11 +159,7 @@ def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple
 def _is_alike_by_type(wider: Acl, acl: Acl) -> bool:
     """Whether ``wider`` replaces ``acl`` in ``authorizeByResourceType`` (KIP-679), where only a
     DENY on LITERAL ``*`` dominates an ALLOW on LITERAL ``*``."""
-    return _is_everything(wider) or not _is_everything(acl)
-
-
-def _is_everything(acl: Acl) -> bool:
-    return acl.pattern_type is PatternType.LITERAL and acl.resource_name == WILDCARD
+    return is_wildcard(wider) or not is_wildcard(acl)
 
 
 def _is_later_spelling(one: Acl, other: Acl) -> bool:

@@ -26,6 +26,7 @@ from metalog.acl import (
     PatternType,
     PermissionType,
     ResourceType,
+    is_wildcard,
 )
 from metalog.hosts.client_host import java_text
 from metalog.hosts.host_block import host_block
@@ -142,7 +143,7 @@ def _as_meant(acl: Acl) -> Acl | None:
     starless = acl.resource_name.rstrip(WILDCARD)
     if starless:
         return acl._replace(resource_name=starless, pattern_type=PatternType.PREFIXED)
-    if acl.pattern_type is PatternType.LITERAL and acl.resource_name == WILDCARD:
+    if is_wildcard(acl):
         return None
     return acl._replace(resource_name=WILDCARD, pattern_type=PatternType.LITERAL)
 

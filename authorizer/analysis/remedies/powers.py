@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from authorizer.trace import is_allow, reaches
-from metalog.acl import CLUSTER_NAME, WILDCARD, Acl, Operation, PatternType, ResourceType
+from metalog.acl import CLUSTER_NAME, WILDCARD, Acl, Operation, ResourceType, matches_several_names
 
 INTERNAL_TOPICS: Final = (
     "__cluster_metadata",
@@ -53,8 +53,3 @@ def danger(acl: Acl) -> str | None:
     if internal_topics(acl):
         return "it may change topics that Kafka keeps for itself, and so forge what they hold"
     return power(acl)
-
-
-def matches_several_names(acl: Acl) -> bool:
-    """Whether ``acl`` has a prefix or the wildcard name."""
-    return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD

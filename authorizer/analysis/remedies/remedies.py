@@ -17,7 +17,7 @@ from authorizer.analysis.changes.default_rule import without_cover
 from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.analysis.explain.near_misses import NearMiss
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
-from authorizer.analysis.remedies.powers import danger, matches_several_names
+from authorizer.analysis.remedies.powers import danger
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import SUPER_USER
 from authorizer.kafka_version import KafkaVersion
@@ -31,6 +31,7 @@ from metalog.acl import (
     PatternType,
     PermissionType,
     ResourceType,
+    matches_several_names,
 )
 
 _OF_A_QUESTION = (Attribute.PRINCIPAL, Attribute.HOST, Attribute.OPERATION, Attribute.PATTERN)

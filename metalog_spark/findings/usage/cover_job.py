@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import is_allow
-from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
+from metalog.acl import WILDCARD, Acl, Operation, ResourceType, matches_several_names
 from metalog_spark.findings.usage.acl_lifetimes import matching
 from metalog_spark.findings.usage.minimal_cover import (
     IMPLIED_BY_NONE,
@@ -134,8 +134,7 @@ def _operation_groups(now: Rules, limits: CoverLimits) -> list[Collection[Operat
     """The operations whose prefixes are computed together. With slack, a PREFIXED ALLOW for READ
     also allows DESCRIBE on names that the principal never read. So implied operations come last."""
     are_prefixes_possible = any(
-        acl.resource_type in PREFIXED_TYPES
-        and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)
+        acl.resource_type in PREFIXED_TYPES and matches_several_names(acl)
         for acl in now.opened.acls
         if is_allow(acl)
     )
