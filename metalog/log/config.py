@@ -65,8 +65,8 @@ def log_config(properties: Mapping[str, str]) -> LogConfig:
     for field, (key, least, bits) in KEYS.items():
         text = properties.get(key)
         if text is not None:
-            number = java_number(text, bits=bits)
-            if number is None or number < least:
+            number = java_number(text, bits=bits, least=least)
+            if number is None:
                 most = (1 << bits - 1) - 1
                 raise InvalidRequest(
                     f"{key}={text.strip()}: give a whole number from {least} to {most}"

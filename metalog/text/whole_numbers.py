@@ -19,11 +19,12 @@ def whole_number(text: str) -> int | None:
     return int(text) if is_number else None
 
 
-def java_number(text: str, *, bits: int) -> int | None:
+def java_number(text: str, *, bits: int, least: int) -> int | None:
     """The number in ``text``, as Kafka reads a configuration's ``int`` or ``long``.
 
-    None if ``text`` is not a whole number, or the number does not fit into ``bits`` bits.
+    None if ``text`` is not a whole number, or the number is below ``least`` or does not fit into
+    ``bits`` bits.
     """
     found = _JAVA.fullmatch(text)
     number = None if found is None else int(found[1])
-    return number if number is not None and -(1 << bits - 1) <= number < 1 << bits - 1 else None
+    return number if number is not None and least <= number < 1 << bits - 1 else None

@@ -177,8 +177,8 @@ def max_connections(properties: LocatedProperties, listener: Listener) -> int | 
 
 
 def _number(properties: LocatedProperties, key: str, text: str, *, least: int) -> int:
-    number = java_number(text, bits=64)
-    if number is None or number < least:
+    number = java_number(text, bits=64, least=least)
+    if number is None:
         raise properties.wrong(key, f"give a whole number from {least} to {(1 << 63) - 1}")
     return number
 
