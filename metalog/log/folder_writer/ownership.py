@@ -14,7 +14,7 @@ from metalog.errors import CorruptLog, InvalidTarget
 from metalog.ids import parse_uuid
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import MetaProperties
-from metalog.log.quorum.voters import Quorum, quorum_at
+from metalog.log.quorum.voters import NOT_NAMED, Quorum, quorum_at
 
 _INSTEAD: Final = "change the running cluster instead (cluster://HOST:PORT)"
 
@@ -38,9 +38,9 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
         raise _refused(log, "meta.properties names no node.id", "format the folder")
     _check_soundness(log)
     voters = log.voters.ids
-    if not voters:
+    if log.voters == NOT_NAMED:
         voters = tuple(sorted(configured or ()))
-    elif configured is not None and set(configured) != set(voters):
+    elif voters and configured is not None and set(configured) != set(voters):
         raise _refused(
             log,
             f"the configuration names the voters {_listed(configured)},"
@@ -50,8 +50,10 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
     if not voters:
         raise _refused(
             log,
-            "the voters of its quorum are unknown",
-            "start its node once, or format it with --standalone",
+            f"the voters of its quorum are unknown: {log.voters.why}",
+            "start its node once, or format it with --standalone"
+            if log.voters == NOT_NAMED
+            else _INSTEAD,
         )
     if node not in voters:
         raise _refused(

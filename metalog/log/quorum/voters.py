@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId
@@ -28,6 +28,9 @@ class Voters(NamedTuple):
 
     ids: tuple[int, ...]
     why: str
+
+
+NOT_NAMED: Final = Voters((), "neither the log nor quorum-state names voters")
 
 
 class Quorum(NamedTuple):
@@ -51,7 +54,10 @@ class BatchSource(Protocol):
 
 
 def quorum_at(log: Log, end: int) -> Quorum:
-    """The newest KRAFT_VERSION and KRAFT_VOTERS below offset ``end``."""
+    """The newest KRAFT_VERSION and KRAFT_VOTERS below offset ``end``.
+
+    Without voters if an unreadable control record could name other voters.
+    """
     found, start = Quorum(), log.bounds().start
     for snapshot in reversed([each for each in log.snapshots() if each.end_offset <= end]):
         try:
@@ -61,10 +67,7 @@ def quorum_at(log: Log, end: int) -> Quorum:
         start = snapshot.end_offset
         found = found._replace(is_in_log=start > 0 and found.voters is not None)
         break
-    after = _applied(Quorum(), _control_batches(log, start, end))
-    if after.voters is not None:
-        return Quorum(after.kraft_version or found.kraft_version, after.voters, is_in_log=True)
-    return found
+    return _applied(found, _control_batches(log, start, end))
 
 
 def quorum_records(quorum: Quorum) -> list[tuple[ControlMessage, int]]:
@@ -95,7 +98,7 @@ def _applied(quorum: Quorum, batches: Iterable[Batch]) -> Quorum:
             if isinstance(message, KRaftVersionRecord):
                 quorum = quorum._replace(kraft_version=message.kraft_version)
             elif isinstance(message, VotersRecord):
-                quorum = quorum._replace(voters=message)
+                quorum = quorum._replace(voters=message, is_in_log=True)
             elif _may_name_voters(message):
                 quorum = quorum._replace(voters=None)
     return quorum
@@ -117,7 +120,7 @@ def find_voters(log: BatchSource, state: QuorumState | None) -> Voters:
         found = last_voters(log.control_batches(start)) or found
     except CorruptLog as error:
         return Voters((), f"the log is damaged at offset {error.offset}")
-    return found or Voters((), "neither the log nor quorum-state names voters")
+    return found or NOT_NAMED
 
 
 def _is_control(batch: Batch) -> bool:

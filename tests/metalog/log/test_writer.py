@@ -12,8 +12,9 @@ from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder_writer.appender import SegmentLimits
 from metalog.log.folder_writer.writer import WritableDirectoryLog
+from metalog.log.quorum.voters import quorum_at
 from metalog.ports import Appended, HighWatermark, WritableLog
-from metalog.records.batch import build_batch, encode_batch
+from metalog.records.batch import assemble_batch, build_batch, encode_batch
 from metalog.records.messages import (
     FeatureLevelRecord,
     KRaftVersionRecord,
@@ -21,6 +22,7 @@ from metalog.records.messages import (
     UserScramCredentialRecord,
     VotersRecord,
 )
+from metalog.records.record import RawRecord
 from tests.support.disk.memory_disk import MemoryDisk
 from tests.support.disk.tiny_log import ace
 from tests.support.disk.written_log import batches_in, copied, files_in, formatted
@@ -191,6 +193,26 @@ def test_nothing_is_written_where_nothing_says_who_votes(tmp_path: Path) -> None
             WritableDirectoryLog(folder, voters=voters).claim()
     assert files_in(folder) == before
     assert WritableDirectoryLog(folder, voters=[1]).claim() == 1
+
+
+def test_voters_behind_an_unreadable_control_record_are_unknown(tmp_path: Path) -> None:
+    """The record could name other voters than the snapshot and the configuration."""
+    folder = formatted(tmp_path / "d")
+    log = WritableDirectoryLog(folder)
+    log.claim()
+    log.close()
+    end = batches_in(folder)[-1].next_offset
+    unreadable = [RawRecord(0, 0, 0, b"\x00\x00\x00\x06", b"\x00", ())]
+    with (folder / PARTITION / f"{0:020}.log").open("ab") as file:
+        file.write(encode_batch(assemble_batch(end, 1, 0, unreadable, is_control=True)))
+    before = files_in(folder)
+    for voters in (None, [1]):
+        with pytest.raises(InvalidTarget, match=rf"at offset {end} cannot be read") as refused:
+            WritableDirectoryLog(folder, voters=voters).claim()
+        assert "the voters of its quorum are unknown" in str(refused.value)
+    assert files_in(folder) == before
+    assert quorum_at(DirectoryLog(folder), end).voters is not None
+    assert quorum_at(DirectoryLog(folder), end + 1).voters is None
 
 
 def test_configured_voters_must_be_the_folders(tmp_path: Path) -> None:
