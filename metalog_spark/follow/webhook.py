@@ -191,8 +191,9 @@ class Webhook:
         connection = self._endpoint.connection()
         too_long = Timer(_WHOLE_S, _break_off, [connection])
         too_long.daemon = True
-        too_long.start()
         try:
+            connection.connect()
+            too_long.start()
             body = json.dumps(alert, ensure_ascii=False).encode()
             headers = {"Content-Type": "application/json", "Idempotency-Key": alert[ID]}
             connection.request(

@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -121,9 +122,20 @@ def test_where_nobody_listens_it_is_said_without_the_token_and_tried_until_someb
         assert (posted.delivered_batch, posted.pending) == (-1, 1)
 
 
-def test_who_answers_nothing_or_for_ever_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("connect_s", [0, 0.4])
+def test_who_answers_nothing_or_for_ever_is_let_go(
+    monkeypatch: pytest.MonkeyPatch, connect_s: float
+) -> None:
+    """Also if it takes longer to connect than an attempt may take afterwards."""
     monkeypatch.setattr(webhook, "_STEP_S", 0.05)
     monkeypatch.setattr(webhook, "_WHOLE_S", 0.2)
+    connect = HTTPConnection.connect
+
+    def connect_late(connection: HTTPConnection) -> None:
+        time.sleep(connect_s)
+        connect(connection)
+
+    monkeypatch.setattr(HTTPConnection, "connect", connect_late)
 
     def drip(client: socket.socket, byte: bytes) -> None:
         with client:
