@@ -53,8 +53,7 @@ class Options(NamedTuple):
     """The options of a reader.
 
     - ``committed`` leaves out records that are not proven to be committed.
-    - With ``skip_damaged``, the unreadable rest of a partition becomes one row with the error, or
-      no row if ``wanted`` selects types or times.
+    - With ``skip_damaged``, the unreadable rest of a partition becomes one row with the error.
     - ``secrets`` shows salts, keys and passwords.
     - ``first`` is where reading starts: an offset, ``EARLIEST`` or ``LATEST``.
     - ``wanted`` has the record types to read, and the end of a batch query.

@@ -63,7 +63,8 @@ def _narrowed(filter: Filter, wanted: RecordFilter) -> RecordFilter | None:
 
 def _typed(wanted: RecordFilter, names: Iterable[str]) -> RecordFilter:
     types = frozenset(names)
-    return wanted._replace(types=types if wanted.types is None else types & wanted.types)
+    types = types if wanted.types is None else types & wanted.types
+    return wanted._replace(types=types, keeps_unread=False)
 
 
 def _bounds(filter: Filter) -> tuple[str, int | None, int | None] | None:

@@ -43,13 +43,17 @@ _SECRETS: Final = ("salt", "stored_key", "server_key")
 
 class RecordFilter(NamedTuple):
     """Selects rows with an offset from ``start`` up to ``end`` (exclusive), a timestamp from
-    ``since_us`` to ``until_us`` (inclusive), and one of ``types``; None is any."""
+    ``since_us`` to ``until_us`` (inclusive), and one of ``types``; None is any.
+
+    With ``keeps_unread``, rows about missing and undecodable records pass whatever the types,
+    because such a record can be of any type."""
 
     start: int = 0
     end: int = 1 << 63
     since_us: int | None = None
     until_us: int | None = None
     types: frozenset[str] | None = None
+    keeps_unread: bool = True
 
     def admits(self, timestamp_ms: int) -> bool:
         moment = timestamp_ms * _US_PER_MS
@@ -120,9 +124,9 @@ class Columns:
 
     def missing(self, offset: int, why: str, wanted: RecordFilter) -> Iterator[pa.RecordBatch]:
         """One row that says ``why`` records are missing at ``offset``. No row if ``wanted``
-        excludes ``offset``, or selects types or times."""
-        unlimited = wanted.types is None and wanted.since_us is None and wanted.until_us is None
-        if unlimited and wanted.start <= offset < wanted.end:
+        excludes ``offset``, selects times, or does not keep what is unread."""
+        is_kept = wanted.keeps_unread and wanted.since_us is None and wanted.until_us is None
+        if is_kept and wanted.start <= offset < wanted.end:
             yield self._batch([_Row(offset, None, None, None, None, why)])
 
     def _batch(self, rows: Sequence[_Row]) -> pa.RecordBatch:
@@ -142,7 +146,9 @@ def _rows(batch: Batch, wanted: RecordFilter, unread: UnreadTypes | None) -> Ite
         if not wanted.start <= record.offset < wanted.end or not wanted.admits(record.timestamp):
             continue
         row = _decoded(batch, record, record.value or b"")
-        if wanted.types is None or _type(row) in wanted.types:
+        kind = _type(row)
+        is_kept = wanted.keeps_unread and kind is None
+        if wanted.types is None or is_kept or kind in wanted.types:
             yield row
 
 

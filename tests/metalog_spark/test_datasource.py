@@ -255,6 +255,18 @@ def test_options_leave_the_rows_that_filters_would_leave() -> None:
         reader(source, startingOffset="607").partitions()
 
 
+def test_types_keep_the_records_that_may_be_of_them() -> None:
+    """Those that cannot be decoded; also beside a filter on times, but not one on types."""
+    source = kafka_case("frames-crafted/body-cut-short").log_dir
+    acl = "ACCESS_CONTROL_ENTRY_RECORD"
+    undecodable = [row for row in rows_of(reader(source)) if row["undecodable"]]
+    assert undecodable
+    first = GreaterThan(("timestamp",), at(0))
+    for found in reader(source, types=acl), reader(source, first, types=acl):
+        assert [row for row in rows_of(found) if row["type"] != acl] == undecodable
+    assert not any(row["undecodable"] for row in rows_of(reader(source, EqualTo(("type",), acl))))
+
+
 def test_records_of_other_types_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[bytes] = []
 
@@ -312,6 +324,10 @@ def test_damage_stops_the_reading_or_stands_in_a_row(damaged_case: DamagedCase) 
     found = rows_of(reader(source, skipDamaged="true"))
     assert rows_of(reader(source, skipDamaged="true", committed="true")) == found
     missing = [row for row in found if row["missing"] is not None]
+    acls = "ACCESS_CONTROL_ENTRY_RECORD"
+    by_type = [row for row in found if row["type"] == acls]
+    assert rows_of(reader(source, skipDamaged="true", types=acls))[-1:] == missing
+    assert rows_of(reader(source, EqualTo(("type",), acls), skipDamaged="true")) == by_type
     assert [row["missing"] for row in missing] == [str(caught.value)]
     assert facts["source"] in missing[0]["missing"]
     good = [row["offset"] for row in found if row["missing"] is None]
