@@ -17,6 +17,8 @@ from typing import Any
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
 _PROGRAMS = ("chromedriver", "chromium")
+_AFTER_TWO_FRAMES = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
+"""A page's ``resize`` event is sent with the next frame."""
 
 
 def missing_for_browser() -> str | None:
@@ -58,6 +60,7 @@ class Browser:
         ]
 
     def resize(self, width: int, height: int, *, dark: bool = False, scale: float = 1) -> None:
+        """Resize the window, and wait until the page has handled the event."""
         self._tell(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -67,6 +70,7 @@ class Browser:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._tell("Emulation.setEmulatedMedia", features=[scheme])
+        self.window.execute_async_script(_AFTER_TWO_FRAMES)
 
     def _tell(self, command: str, **arguments: object) -> None:
         self.window.execute_cdp_cmd(command, arguments)
