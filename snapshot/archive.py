@@ -30,7 +30,7 @@ SEGMENT_BYTES = 256 << 20
 
 class Archived(NamedTuple):
     """The archive has the offsets from ``start`` to ``end`` (exclusive). The run added the
-    offsets from ``added_from``, and ``snapshots`` snapshots."""
+    offsets from ``added_from``; ``snapshots`` counts the snapshots that it added."""
 
     start: int
     added_from: int

@@ -28,9 +28,9 @@ _log = logging.getLogger(__name__)
 class Upkeep:
     """A publisher that writes a snapshot of a log when one is due, and then deletes old files.
 
-    The oldest snapshots are deleted while all files exceed ``metadata.max.retention.bytes`` or the
-    oldest snapshot exceeds ``metadata.max.retention.ms``, with the segments before the oldest kept
-    snapshot. The newest snapshot always stays.
+    The oldest snapshot is deleted while the log's size exceeds ``metadata.max.retention.bytes`` or
+    this snapshot's age exceeds ``metadata.max.retention.ms``. Segments that the oldest kept
+    snapshot replaces are deleted, too. The newest snapshot always stays.
 
     ``config`` is the result of ``metalog.log_config``. ``now_ms`` returns the wall-clock time.
     """

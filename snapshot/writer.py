@@ -68,8 +68,8 @@ def write_snapshot(
 def write_durably(
     target: Path, batches: Iterable[Batch], files: Files, *, mode: int = OWNER_WRITES
 ) -> None:
-    """Write all of ``batches`` to ``target``, or leave ``target`` as it was. An error does not tell
-    which, because the folder is synced last."""
+    """Write all of ``batches`` to ``target``, or leave ``target`` as it was. An error can mean
+    either, because the folder is synced last."""
     _write_durably(target, map(batch_bytes, batches), files, mode)
 
 

@@ -6,9 +6,9 @@ same form. The salt is derived from the model's stored key, so all nodes with th
 the same salt, even after a restart.
 
 Rendezvous hashing chooses the model, so that a change of one user changes the models of few names.
-A user's form covers all mechanisms, because a combination that no real user has would reveal an
-unknown name. To bound the work, only a few users of each form are candidates, weighted by the
-number of users with this form. This module must not know logins.
+One model gives the dummy credentials of all mechanisms, because a combination that no real user has
+would reveal an unknown name. To bound the work, only a few users with the same forms are
+candidates, weighted by the number of users with these forms. This module must not know logins.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 MOST_CANDIDATES: Final = 64
 """The maximum length of a list of candidates. Each SCRAM login computes the scores of two lists."""
 
-_MOST_OF_A_FORM: Final = 4
+_MOST_CANDIDATES_PER_FORM: Final = 4
 _BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _KAFKA_SALT_BITS: Final = 130
 """Kafka's tools write a number of this many bits in base 36."""
@@ -65,7 +65,7 @@ class _Model(NamedTuple):
 
 
 _Models = Mapping[ScramMechanism, _Model]
-"""The credentials of one user, by mechanism."""
+"""All credentials of one real user, by mechanism."""
 
 
 class _Candidate(NamedTuple):
@@ -135,9 +135,9 @@ def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
         key = b"".join(model.stored_key for model in models.values())
         forms[form].append((key, models))
     candidates = [
-        _Candidate(models, key, len(alike) / min(len(alike), _MOST_OF_A_FORM))
+        _Candidate(models, key, len(alike) / min(len(alike), _MOST_CANDIDATES_PER_FORM))
         for alike in forms.values()
-        for key, models in nsmallest(_MOST_OF_A_FORM, alike, key=itemgetter(0))
+        for key, models in nsmallest(_MOST_CANDIDATES_PER_FORM, alike, key=itemgetter(0))
     ]
     return nsmallest(MOST_CANDIDATES, candidates, key=lambda each: each.key)
 

@@ -31,7 +31,8 @@ _SUPPORTED_MECHANISMS: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
 _USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
-"""The longest name and a password of this size fit into a request before the login."""
+"""A login with the longest name and a password of this size does not exceed the size limit for
+requests of clients that are not logged in."""
 _SHOWN_CHARACTERS: Final = 100
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
 _TLS_CLIENT: Final = (

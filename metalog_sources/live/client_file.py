@@ -20,7 +20,7 @@ from metalog.wire.client.security import client_settings as settings_of
 Settings = TypeVar("Settings")
 
 
-def topic_settings(path: Path | None, files: Files) -> tuple[dict[str, str], list[str]]:
+def topic_client_settings(path: Path | None, files: Files) -> tuple[dict[str, str], list[str]]:
     """librdkafka's settings without the servers, and a line for each unknown key."""
     return _translated(path, files, librdkafka_settings)
 

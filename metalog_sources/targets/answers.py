@@ -8,7 +8,7 @@ from metalog.errors import InvalidRequest
 
 
 class PartlyDone(InvalidRequest):
-    """The request made at least ``done`` changes, and no more if ``is_exact``."""
+    """A failed request made the number ``done`` of changes, or more if not ``is_exact``."""
 
     def __init__(self, message: str, done: int, *, is_exact: bool) -> None:
         super().__init__(message)

@@ -36,7 +36,7 @@ from metalog.ids import uuid_text
 from metalog.records.primitives.text import decode_text
 from metalog.text.plurals import counted
 from metalog_spark.decide.timeline_columns import (
-    BEFORE_LIFETIMES,
+    FIRST_LIFETIME,
     Numbers,
     NumberSlots,
     TimelineColumns,
@@ -69,7 +69,7 @@ _WORDS: Final = {
 _PARTS: Final = 4
 _EMPTY_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
 _UNKNOWN_WORDS: Final = -1
-_NO_PATTERN: Final = NO_PATTERN + BEFORE_LIFETIMES
+_NO_PATTERN: Final = NO_PATTERN + FIRST_LIFETIME
 _LONG_AGO: Final = np.iinfo(np.int64).min
 
 Truths = NDArray[np.bool_]
@@ -116,8 +116,8 @@ class DecideWorker:
         lifetimes = timeline.lifetimes
         allows = (lifetime.acl.permission_type is ALLOW for lifetime in lifetimes)
         by_lifetime = [_BY_ALLOW if is_allow else _BY_DENY for is_allow in allows]
-        self._answers = np.array([_DENY_BY_DEFAULT] * BEFORE_LIFETIMES + by_lifetime, np.int32)
-        ids = [None] * BEFORE_LIFETIMES + [uuid_text(lifetime.id) for lifetime in lifetimes]
+        self._answers = np.array([_DENY_BY_DEFAULT] * FIRST_LIFETIME + by_lifetime, np.int32)
+        ids = [None] * FIRST_LIFETIME + [uuid_text(lifetime.id) for lifetime in lifetimes]
         self._ids = pa.array(ids, pa.string())
         self._offsets = np.array(timeline.offsets)
         self._timeline_columns = TimelineColumns(len(timeline))

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from authorizer.history.decision_timeline import DecisionTimeline
 
 Numbers = NDArray[np.int64]
-BEFORE_LIFETIMES: Final = 2
-"""In columns, the first ACL lifetime has this number. The numbers before it are UNMATCHED and
+FIRST_LIFETIME: Final = 2
+"""The number of the first ACL lifetime in columns. The smaller numbers are UNMATCHED and
 NO_PATTERN of ``decision_timeline``."""
 SLOT_BITS: Final = 20
 """The cache has ``2 ** SLOT_BITS`` slots."""
@@ -25,8 +25,8 @@ _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 class NumberSlots:
-    """A fixed-size cache. A new key replaces the previous key of its slot, so finding a whole
-    column needs no loop."""
+    """A fixed-size cache with one key a slot, so that numpy looks up many keys without a loop. A
+    new key replaces the previous key of its slot."""
 
     def __init__(self) -> None:
         self._keys = np.full(1 << SLOT_BITS, -1, np.int64)
@@ -62,12 +62,12 @@ class TimelineColumns:
             self._firsts.append(len(self._by))
             self._counts.append(len(timeline.by))
             self._since.extend([number * self._version_count + since for since in timeline.since])
-            self._by.extend([by + BEFORE_LIFETIMES for by in timeline.by])
+            self._by.extend([by + FIRST_LIFETIME for by in timeline.by])
         return number
 
     def at(self, timelines: Numbers, versions: Numbers) -> tuple[Numbers, Numbers]:
-        """For each row of ``timelines`` (numbers) and ``versions`` of the history: the deciding ACL
-        lifetime, and the version since which the same ACLs match."""
+        """Two columns, row by row for a timeline's number and a version of the history: the number
+        of the deciding ACL lifetime, and the version since which the same ACLs match."""
         columns = self._firsts, self._counts, self._since, self._by
         firsts, counts, since, by = (np.frombuffer(column, np.int64) for column in columns)
         places = firsts[timelines]

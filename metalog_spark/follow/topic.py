@@ -20,7 +20,7 @@ from metalog.errors import InvalidSource
 from metalog.log.topic.address import parse_address
 from metalog.log.topic.cluster import TopicEnds
 from metalog.log.topic.partitions import Deleted, PartitionedTopic
-from metalog_sources.live.client_file import topic_settings
+from metalog_sources.live.client_file import topic_client_settings
 from metalog_spark.ingest.audit_files import name_found
 from metalog_spark.ingest.audit_splits import Record, read_records
 from metalog_spark.ingest.lines.audit_log import LOST
@@ -59,7 +59,7 @@ class Span(NamedTuple):
 
 def opened_topic(audit: str, command_config: Path | None) -> PartitionedTopic:
     """The topic; its cluster is not contacted yet."""
-    settings, _ = topic_settings(command_config, LOCAL_FILES)
+    settings, _ = topic_client_settings(command_config, LOCAL_FILES)
     return PartitionedTopic(parse_address(audit), settings)
 
 

@@ -55,5 +55,5 @@ DELETE also allows DESCRIBE. CREATE_TOKENS is left out, because a broker checks 
 
 
 def controller_can_decide_by(acl: Acl) -> bool:
-    """Whether a use of ``acl`` can be in only a controller's log."""
+    """Whether a controller can authorize a request by ``acl``, so that no broker logs this use."""
     return any(concerns(acl, each) for each in _DECIDED.get(acl.resource_type, ()))

@@ -109,7 +109,8 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
     ``later`` counts the ACLs that were added after the window."""
     title = "Grants and their use"
     if result.refused:
-        return Section("unused", title, f"Nothing is called unused: {result.refused}.", ())
+        says = f"The report cannot say which grants are unused: {result.refused}."
+        return Section("unused", title, says, ())
     rows = sorted(acls, key=_by_use)
     grants = sum(row["permission_type"] == "ALLOW" for row in rows)
     can_go = sum(row["can_go"] for row in rows)
@@ -290,14 +291,15 @@ def drift(
 
 def _other_settings(desired: AuthorizerConfig, actual: AuthorizerConfig) -> Iterator[str]:
     if added := actual.super_users - desired.super_users:
-        yield f"Super users only here: {', '.join(sorted(added))}."
+        yield f"Super users in this table only: {', '.join(sorted(added))}."
     if removed := desired.super_users - actual.super_users:
-        yield f"Super users only in the other tables: {', '.join(sorted(removed))}."
+        yield f"Super users in all tables but this: {', '.join(sorted(removed))}."
     if actual.allow_everyone is not desired.allow_everyone:
-        yield f"allow.everyone.if.no.acl.found is {str(actual.allow_everyone).lower()} only here."
+        value = str(actual.allow_everyone).lower()
+        yield f"allow.everyone.if.no.acl.found is {value} in this table only."
     if actual.kafka is not desired.kafka:
-        here, there = f"Kafka {actual.kafka.value}", f"Kafka {desired.kafka.value}"
-        yield f"Requests are decided as by {here} here, and as by {there} in the other tables."
+        this, others = actual.kafka.value, desired.kafka.value
+        yield f"This table decides as Kafka {this}, the others as {others}."
 
 
 def disagreements(result: Rows) -> Section:
@@ -366,7 +368,7 @@ def unseen(parts: Parts) -> Section:
     )
     says = (
         "Changes in a gap are unknown, and each finding that depends on them says so. Lines are "
-        "of any time, also outside of this window; all rejected lines are in the table rejected."
+        "of any time, also outside of this window; the table named rejected has all rejected lines."
         if cells
         else "The metadata log has no gap, and every line of the audit logs was read."
     )

@@ -34,7 +34,7 @@ class LintInput(NamedTuple):
     """The input of ``lint``.
 
     ``positions`` says where in the files to fix an ACL. ``named_positions`` has the positions of
-    overlapping entries of ``owns``, by the finding's name. ``acls`` are the ACLs of a log.
+    entries of the list ``owns`` that overlap, by the finding's name. ``acls`` are a log's ACLs.
     """
 
     subject: LintSubject

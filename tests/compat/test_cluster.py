@@ -20,7 +20,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.disk.files import LOCAL_FILES
-from metalog_sources.live.client_file import topic_settings
+from metalog_sources.live.client_file import topic_client_settings
 from metalog_sources.live.cluster import ClusterStore
 from metalog_sources.source import open_source
 from shell.main import main
@@ -92,7 +92,7 @@ def test_reading(cluster: ScramKafka, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_topics_with_their_acls(cluster: ScramKafka, capsys: pytest.CaptureFixture[str]) -> None:
-    settings, _ = topic_settings(cluster.settings(), LOCAL_FILES)
+    settings, _ = topic_client_settings(cluster.settings(), LOCAL_FILES)
     admin = AdminClient({"bootstrap.servers": cluster.url.removeprefix("cluster://"), **settings})
     make_topic(admin, NewTopic("payments", 3, 1))
     _, [line], _ = run(cluster, capsys, "topics", "--describe", "--topic", "payments", "--json")

@@ -39,7 +39,7 @@ from metalog.log.topic.writer import MAX_RECORD_BYTES, NEW_TOPIC
 from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark
 from metalog.records.batch import Batch
 from metalog.records.messages import UserScramCredentialRecord
-from metalog_sources.live.client_file import topic_settings
+from metalog_sources.live.client_file import topic_client_settings
 from shell.main import main
 from snapshot.writer import write_snapshot
 from tests.support.disk.killed_runs import check, run_and_kill
@@ -418,7 +418,7 @@ def test_who_logs_in_reads_it_and_who_may_not_is_told_so(
     scram_cluster: ScramKafka, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     address = new_address(scram_cluster.kafka.bootstrap)
-    settings, _ = topic_settings(scram_cluster.settings(), LOCAL_FILES)
+    settings, _ = topic_client_settings(scram_cluster.settings(), LOCAL_FILES)
     write(address, 1, settings=settings)
     config = ["--command-config", str(scram_cluster.settings())]
     assert main(["acls", address, *config]) == 0

@@ -32,9 +32,9 @@ class SetChange(NamedTuple):
 class OtherEffect(NamedTuple):
     """Because ``acl`` was added or removed, the change does not affect ``question`` as planned.
 
-    ``question`` represents all names in ``names`` and, if not ``is_named``, all principals that no
-    ACL names. ``planned`` and ``now`` have the decisions before and after the change; True is
-    ALLOWED.
+    ``question`` represents all names in ``names``. If not ``is_named``, it also represents all
+    principals that are in no ACL. ``planned`` and ``now`` have the decisions before and after the
+    change; True is ALLOWED.
     """
 
     acl: Acl

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from authorizer.analysis.cells.enumeration import MOST_CELLS
 from authorizer.analysis.changes.upgrade import UpgradeEffect, upgrade
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.kafka_version import KafkaVersion
@@ -46,7 +45,7 @@ def _effects(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
     if not found.is_whole:
         yield Finding(
             Severity.ERROR,
-            f"they need more than {MOST_CELLS:,} cells, so their effect was not checked",
+            "these ACLs have too many different names and hosts, so the upgrade was not checked",
             name="the ACLs",
         )
 

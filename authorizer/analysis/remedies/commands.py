@@ -105,7 +105,7 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""A change of the key's kind needs a command for each change of the value's kinds."""
+"""The command of a kind (key) is printed only if every change of the kinds in its value has one."""
 
 
 class Commands(NamedTuple):
@@ -124,13 +124,13 @@ def kafka_acls_commands(
 ) -> Commands:
     """The commands for ``changes``, in order.
 
-    A change without a command leaves out other commands:
+    Some changes have no command. Other commands are then held back:
 
-    - An ACL that cannot be added leaves out all removals, because the ACL can be a replacement.
-    - A DENY that cannot be added leaves out all ALLOWs to add, and an ALLOW that cannot be removed
-      leaves out all DENYs to remove. Otherwise somebody would get access that should be denied.
-    - With ``allow_everyone``, any such change leaves out all commands: one ACL on a name can shut
-      out everybody else.
+    - all removals, if an ACL to add has no command: the ACL can be a replacement;
+    - all ALLOWs to add, if a DENY to add has no command, and all DENYs to remove, if an ALLOW to
+      remove has none: otherwise somebody would get access that should be denied;
+    - with ``allow_everyone``, all commands, if any change has none: one ACL on a name can shut out
+      everybody else.
 
     An unknown permission counts as DENY, as in decisions.
     """

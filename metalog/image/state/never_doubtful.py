@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class NeverDoubtful:
-    """A delta whose records mean what they seem to mean."""
+    """The base of deltas without doubtful records: each record has the effect that it states."""
 
     __slots__ = ()
 

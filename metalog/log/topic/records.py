@@ -141,8 +141,8 @@ class _OpenAppend(NamedTuple):
 class Assembler:
     """Turns a topic's messages, in order from ``start`` on, into events.
 
-    ``last`` is the append before ``start``, if known. With ``is_part``, messages of an append that
-    began before ``start`` are skipped.
+    ``last`` is the append before ``start``, if known. With ``is_part``, ``start`` may lie inside an
+    append, whose messages are skipped.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ class ObservedUse(Enum):
     ONLY_DENIED = "ONLY_DENIED"
     """DENYs decided all known requests that this ALLOW matches."""
     NEVER = "NEVER"
-    """The ACL matches no request that an ACL certainly decided."""
+    """The ACL matches no request of which the deciding ACL is certain."""
 
 
 class UsageState(Enum):
@@ -54,8 +54,8 @@ class Reason(Enum):
     OPENS = "OPENS"
     """With allow.everyone.if.no.acl.found, a name that loses its last ACL is open to everyone."""
     UNLOGGED = "UNLOGGED"
-    """Without this ACL and all unused ACLs, a client could not start an idempotent producer. Kafka
-    does not log this client's starts."""
+    """If this ACL and all unused ACLs were removed, a client could not start an idempotent
+    producer. Kafka does not log this client's starts."""
 
 
 WHY_UNKNOWN: Final[Mapping[Reason, str]] = {
@@ -80,8 +80,8 @@ class UsageKind(Enum):
     """What a request shows about an ACL that matches it.
 
     ``BESIDE``: another ACL decided, and this ACL agrees with the answer. ``OVERRIDDEN``: a DENY
-    decided, and this ACL is an ALLOW. From ``GAP`` on, it is uncertain which ACL decided,
-    or would decide now.
+    decided, and this ACL is an ALLOW. ``GAP`` and the members after it: it is uncertain which ACL
+    decided, or would decide now.
     """
 
     DECIDED = 0
@@ -210,8 +210,9 @@ class Conditions(NamedTuple):
     """The facts about the window.
 
     ``known_from_ms``: the time at which ACLs with an unknown start were certainly in force, or
-    None. ``is_allowed_seen``: enough hours have allowed lines. ``is_any_seen``: enough hours have
-    lines. ``is_controller_seen``: enough hours have allowed lines of a controller.
+    None. ``is_allowed_seen``: there are lines of allowed requests for enough hours.
+    ``is_any_seen``: the same for lines of any kind. ``is_controller_seen``: the same for allowed
+    lines of a controller.
     """
 
     start_ms: int

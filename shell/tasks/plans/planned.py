@@ -61,7 +61,7 @@ class Planned(NamedTuple):
 
     @property
     def of_other_kafka(self) -> Planned | None:
-        """The same plan under the other Kafka version.
+        """The same plan, if Kafka matches CIDR blocks as hosts in the way that was not assumed.
 
         None if the version is configured, or no ACL's host is a CIDR block.
         """

@@ -26,8 +26,8 @@ metalog pipeline shell prod.tables                     a prompt; type help for t
 echo 'SELECT count(*) FROM requests' | metalog pipeline shell prod.tables
 metalog pipeline shell prod.tables -o json < questions
 
-A line is a verb without DIR, such as unused --from -30d, or an SQL query of the tables. Spark
-starts once, so every answer but the first comes sooner.
+A line is a verb without DIR (unused --from -30d), or an SQL query of the tables. Spark starts
+once, so every answer but the first comes sooner.
 
 A session prints a warning only once. For lines from a pipe or file, errors name the line's number.
 

@@ -277,7 +277,7 @@ def test_drift_is_from_another_cluster_that_is_as_it_is_meant(
     first, _, _, *rows = (" ".join(line.split()) for line in done.stdout.splitlines())
     assert first == (
         f"2 ACLs came or went compared with {staging}, up to the log's end (2 January 2026, after"
-        " this window); each remedy undoes one change. Super users only here: User:admin."
+        " this window); each remedy undoes one change. Super users in this table only: User:admin."
     )
     command = f"kafka-acls {CONNECTION}"
     assert rows == [

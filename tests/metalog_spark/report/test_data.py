@@ -76,9 +76,9 @@ def test_a_comparison_names_each_setting_that_differs() -> None:
     says = drift([], (there, here), "compared with w1.tables", "the end").says
     assert says == (
         "No ACL came or went compared with w1.tables, up to the end."
-        " Super users only here: User:a. Super users only in the other tables: User:c."
-        " allow.everyone.if.no.acl.found is true only here."
-        " Requests are decided as by Kafka 4.4 here, and as by Kafka 4.3 in the other tables."
+        " Super users in this table only: User:a. Super users in all tables but this: User:c."
+        " allow.everyone.if.no.acl.found is true in this table only."
+        " This table decides as Kafka 4.4, the others as 4.3."
     )
     assert drift([], (here, here), "compared with w1", "the end").says.endswith("up to the end.")
 
