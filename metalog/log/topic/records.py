@@ -120,9 +120,10 @@ def read_header(message: Stored, topic: str) -> AppendHeader:
             f"the header {APPEND_HEADER} has an unknown form", file=topic, offset=message.offset
         )
     header = AppendHeader(*_APPEND.unpack(packed)[1:])
-    if header.epoch < 0 or not 0 <= header.number < header.total:
-        text = f"record {header.number} (counted from 0) of {header.total}"
-        problem = f"the header {APPEND_HEADER} is impossible: {text}, epoch {header.epoch}"
+    is_possible = 0 <= header.number < header.total and 0 <= header.follows <= message.offset
+    if header.epoch < 0 or not is_possible:
+        text = f"record {header.number} (counted from 0) of {header.total}, epoch {header.epoch}"
+        problem = f"the header {APPEND_HEADER} is impossible: {text}, after offset {header.follows}"
         raise CorruptLog(problem, file=topic, offset=message.offset)
     return header
 
@@ -151,7 +152,7 @@ class Assembler:
         self.last = last
         self._topic = topic
         self._next = start
-        self._start = start
+        self._follows = start if last is None else last.end
         self._is_part = is_part
         self._open: _OpenAppend | None = None
 
@@ -170,7 +171,7 @@ class Assembler:
         if append is None:
             header = read_header(message, self._topic)
             if header.number and self._is_part:
-                self._next = self._start = message.offset + 1
+                self._next = self._follows = message.offset + 1
                 return
             self._check_beginning(message, header)
             yield from self._gap_before(message, header)
@@ -221,12 +222,15 @@ class Assembler:
             )
 
     def _gap_before(self, message: Stored, header: AppendHeader) -> Iterator[Gap]:
-        """The gap before ``message``: lost records, or transaction markers and aborted messages."""
-        known = self._start if self.last is None else self.last.end
-        if header.follows > known:
-            yield Gap(self._next, message.offset, lost=True)
-        elif message.offset > self._next:
-            yield Gap(self._next, message.offset, lost=False)
+        """The gap before ``message``: lost records, or transaction markers and aborted messages.
+
+        It is one gap, even if the append is incomplete and its messages are added again.
+        """
+        is_lost = header.follows > self._follows
+        if is_lost or message.offset > self._next:
+            gap = Gap(self._follows if is_lost else self._next, message.offset, lost=is_lost)
+            self._next, self._follows = message.offset, header.follows
+            yield gap
 
     def _check_next(self, message: Stored, append: _OpenAppend) -> None:
         number = len(append.records)
@@ -248,7 +252,7 @@ class Assembler:
             first.offset, header.epoch, first.timestamp, records, is_control=first.key is not None
         )
         self._open = None
-        self._next = batch.next_offset
+        self._next = self._follows = batch.next_offset
         self.last = LastAppend(header.epoch, self._next, encoding)
         return batch._replace(file=self._topic)
 

@@ -3,6 +3,7 @@ refused."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
 
 import pytest
@@ -26,6 +27,7 @@ from tests.support.disk.tiny_log import ace, batch, leader_change, raw
 
 LOG = (leader_change(0, 1), batch(2, ace(1), ace(2)), batch(5, ace(3)))
 """As in a topic: each append is followed by its transaction's marker."""
+AFTER_9 = struct.pack(">Biqii", 1, 1, 9, 0, 1)
 
 
 def stored(batches: Iterable[Batch], encoding: Encoding = "kraft") -> list[Stored]:
@@ -82,11 +84,23 @@ def test_what_was_deleted_is_a_gap_that_lost_something() -> None:
     assert Gap(4, 5, lost=False) in assembled(messages[1:], start=4)
 
 
+def test_a_gap_before_an_append_that_is_read_again_is_one_gap() -> None:
+    messages = stored(LOG)[1:]
+    assembler = Assembler("topic", 0)
+    assert list(assembler.add(messages[0])) == [Gap(0, 2, lost=True)]
+    assembler.drop_incomplete()
+    assert assembler.position == 2
+    again = [event for message in messages for event in assembler.add(message)]
+    assert [event for event in again if isinstance(event, Gap)] == [Gap(4, 5, lost=False)]
+    assert len(batches_of(again)) == 2
+
+
 @pytest.mark.parametrize(
     ("offset", "change", "problem"),
     [
         (2, {"headers": ()}, "a message without the header metalog.append"),
         (2, {"headers": [(APPEND_HEADER, b"\2")]}, "the header metalog.append has an unknown"),
+        (2, {"headers": [(APPEND_HEADER, AFTER_9)]}, "is impossible: .* after offset 9"),
         (3, {"offset": 4}, "expected record 1 of the append at offset 2"),
         (3, {"key": b"\0\0\0\2"}, "expected record 1 of the append at offset 2"),
     ],
