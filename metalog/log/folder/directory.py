@@ -17,7 +17,7 @@ from metalog.errors import CorruptLog
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.log.epochs import LeaderEpochs
 from metalog.log.folder.commit import ARCHIVED, NOT_ON_DISK, Proven, proven_by_one
-from metalog.log.folder.extent import LogExtent, missing_after
+from metalog.log.folder.extent import MOST_LISTINGS, LogExtent, missing_after
 from metalog.log.folder.layout import MetaProperties, QuorumState
 from metalog.log.folder.location import LogFolder, read_folder, unreadable
 from metalog.log.folder.segment import TornTail
@@ -39,7 +39,6 @@ from metalog.records.checkpoint import check_snapshot
 
 _POLL_EVERY_S: Final = 0.1
 _MOST_BATCHES_A_POLL: Final = 1000
-_MOST_LISTINGS: Final = 5
 
 
 class DirectoryLog:
@@ -307,7 +306,7 @@ class DirectoryLog:
         Kafka can have truncated these records after the first listing.
         """
         ends = find_ends(self._folder, self._files, known)
-        for _ in range(_MOST_LISTINGS):
+        for _ in range(MOST_LISTINGS):
             if not any(self._missing_after(ends, is_certain=each) for each in (True, False)):
                 break
             before, self._folder = self._folder, read_folder(self.path, self._files)

@@ -18,6 +18,9 @@ from metalog.errors import CorruptLog
 from metalog.log.folder import layout
 from metalog.text.plurals import noun_range, plural
 
+MOST_LISTINGS: Final = 5
+"""How often a log whose records seem to be missing is listed and read, until the list stays the
+same: Kafka can have truncated the records after the first listing."""
 _ADVICE: Final = "take the log from another copy"
 _OFFSET_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")

@@ -17,7 +17,7 @@ from metalog.log.continuity import NO_EPOCHS, Continuity
 from metalog.log.epochs import LeaderEpochs
 from metalog.log.folder import layout
 from metalog.log.folder.commit import NOT_ON_DISK, Proven
-from metalog.log.folder.extent import LogExtent, find_extents, missing_after
+from metalog.log.folder.extent import MOST_LISTINGS, LogExtent, find_extents, missing_after
 from metalog.log.folder.location import unreadable
 from metalog.log.folder.segment import SegmentReader, TornTail, find_batch
 from metalog.ports import (
@@ -87,15 +87,17 @@ class SegmentLog:
         self._epochs = _epochs_beside(self.path, files)
         self.torn_tail: TornTail | None = None
         self.damage: CorruptLog | None = None
-        extents = _extents_beside(self.path, files)
-        self._bounds = self._survey()
         self.missing: CorruptLog | None = None
         self._missing_by_index: CorruptLog | None = None
-        if self.damage is None:
-            end = self._bounds.end
-            self.missing = missing_after(extents, end, is_certain=True)
-            if self.torn_tail is None and self.missing is None:
-                self._missing_by_index = missing_after(extents, end, is_certain=False)
+        before: tuple[LogExtent, ...] | None = None
+        for _ in range(MOST_LISTINGS):
+            extents = _extents_beside(self.path, files)
+            if extents == before:
+                break
+            self._find_end(extents)
+            if self.missing is None and self._missing_by_index is None:
+                break
+            before = extents
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -142,6 +144,15 @@ class SegmentLog:
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         raise InvalidSource(f"{self.path}: a segment holds no snapshot {id}")
+
+    def _find_end(self, extents: tuple[LogExtent, ...]) -> None:
+        self.torn_tail = self.damage = self.missing = self._missing_by_index = None
+        self._bounds = self._survey()
+        if self.damage is None:
+            end = self._bounds.end
+            self.missing = missing_after(extents, end, is_certain=True)
+            if self.torn_tail is None and self.missing is None:
+                self._missing_by_index = missing_after(extents, end, is_certain=False)
 
     def _survey(self) -> LogBounds:
         start = end = self._base_offset or 0

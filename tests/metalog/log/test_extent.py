@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metalog.disk.files import LocalFiles, ReadableFile
 from metalog.errors import CorruptLog
 from metalog.loader import Loader, Loading, Ready, feed
 from metalog.log.folder.directory import DirectoryLog
@@ -109,6 +110,33 @@ def test_a_log_that_kafka_truncates_after_its_files_were_listed_lacks_nothing(
             path.unlink()
     assert (listed_before.missing, listed_before.may_be_missing) == (None, None)
     assert listed_before.bounds().end == cut.base_offset
+
+
+class TruncatedOnce(LocalFiles):
+    """Kafka truncates ``segment`` just before it is opened first, and removes what is beside it."""
+
+    def __init__(self, segment: Path, size: int) -> None:
+        self._segment = segment
+        self._size = size
+        self._is_whole = True
+
+    def open(self, path: Path) -> ReadableFile:
+        if path == self._segment and self._is_whole:
+            self._is_whole = False
+            path.write_bytes(path.read_bytes()[: self._size])
+            for name in "*.snapshot", "*index":
+                for each in path.parent.glob(name):
+                    each.unlink()
+        return super().open(path)
+
+
+def test_a_segment_that_kafka_truncates_after_its_folder_was_listed_lacks_nothing(
+    tmp_path: Path,
+) -> None:
+    log = DirectoryLog(copied("basic-4.3", tmp_path))
+    segment, cut = last_segment(log), batches_of_last_segment(log)[-2]
+    read = SegmentLog(segment, files=TruncatedOnce(segment, cut.position))
+    assert (read.missing, read.problems, read.bounds().end) == (None, (), cut.base_offset)
 
 
 def test_an_index_is_as_long_as_it_may_become_while_kafka_runs(tmp_path: Path) -> None:
