@@ -53,6 +53,7 @@ _LENGTH16: Final = struct.Struct(">h")
 _LENGTH32: Final = struct.Struct(">i")
 _ERRORS: Final[dict[int, int]] = {each.value: each for each in ErrorCode}
 _ZEROS: Final = bytes(16)
+_NULL: Final = "null in a field that cannot be null"
 _EPOCH: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 
 
@@ -100,9 +101,11 @@ def read_count(declared: type[Any], data: bytes, at: int, *, most_elements: int)
             size, at = _read_length(data, at)
         else:
             size, at = read_int32(data, at)
+        if size < 0:
+            raise ValueError(_NULL)
     except UNREADABLE as error:
         raise Malformed(f"bytes that are not {declared.__name__}: {error}") from None
-    if not 0 <= size <= len(data) - at:
+    if size > len(data) - at:
         raise Malformed(f"{size} items are announced, but only {len(data) - at} bytes are left")
     Elements(most_elements).take(size)
     return size
@@ -279,14 +282,15 @@ def _never_null(reader: Reader) -> Reader:
     def read_value(data: bytes, at: int) -> tuple[Any, int]:
         value, at = reader(data, at)
         if value is None:
-            raise ValueError("null in a field that cannot be null")
+            raise ValueError(_NULL)
         return value, at
 
     return read_value
 
 
 def _read_length(data: bytes, at: int) -> tuple[int, int]:
-    """The length of an array in flexible versions (KIP-482); -1 for null."""
+    """The length of an array in flexible versions (KIP-482); -1 for null. In other versions, too,
+    Kafka reads any negative length as null."""
     size, at = read_unsigned_varint(data, at)
     return size - 1, at
 
@@ -295,9 +299,9 @@ def _array_reader(element: AnyReader, read_length: Reader, is_nullable: bool) ->
     def read_items(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
         size, at = read_length(data, at)
         if size < 0:
-            if size == -1 and is_nullable:
+            if is_nullable:
                 return None, at
-            raise ValueError(f"an array of {size} elements")
+            raise ValueError(_NULL)
         elements.take(size)
         items = []
         for _ in range(size):

@@ -187,3 +187,20 @@ def test_items_are_counted_without_being_read(version: int) -> None:
     payload = request(request_type(30, 3), Shape())[:-2] + b"\x09"
     with pytest.raises(Malformed, match="8 items are announced, but only 0 bytes are left"):
         UnreadRequest(read_head(payload), payload, 100).count()
+
+
+@pytest.mark.parametrize(("version", "length"), [(1, b"\xff" * 4), (1, b"\xff" * 3 + b"\xfb"), (3, b"\0")])
+def test_an_array_that_cannot_be_null_is_called_so(version: int, length: bytes) -> None:
+    """As in Kafka, for which each negative length is null."""
+    end = -4 if version == 1 else -2
+    payload = request(request_type(30, version), Shape())[:end] + length + b"\0" * (version // 2)
+    hostile = UnreadRequest(read_head(payload), payload, 100)
+    for reading in (hostile.count, hostile.read):
+        with pytest.raises(Malformed, match="Request: null in a field that cannot be null"):
+            reading()
+
+
+def test_a_negative_length_of_an_array_that_can_be_null_is_null() -> None:
+    declared = request_type(3, 1)
+    for length in (b"\xff" * 4, b"\xff" * 3 + b"\xfb"):
+        assert read(declared, length)[0].topics is None
