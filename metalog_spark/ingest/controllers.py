@@ -1,5 +1,6 @@
-"""Knows which requests only an active controller logs, according to ControllerApis and KafkaApis of
-Kafka 4.3.1.
+"""Knows which requests only an active controller logs, according to ControllerApis and KafkaApis.
+
+The list is that of Kafka 4.3.1, and UnregisterController of Kafka 4.4.
 
 A broker forwards most changes of the cluster, and the active controller authorizes the changes. A
 log is an active controller's log if it has a request that no broker logs, such as BrokerHeartbeat.
