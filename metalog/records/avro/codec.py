@@ -82,7 +82,11 @@ def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, byt
     encode_body(message, version, bytearray())  # fastavro accepts 300 and 3.7 for an int8
     out = io.BytesIO()
     try:
-        fastavro.schemaless_writer(out, codec.parsed, codec.to_datum(message))
+        datum = codec.to_datum(message)
+    except ValueError as error:
+        raise InvalidRequest(f"{message.TYPE_NAME} cannot be written as Avro: {error}") from None
+    try:
+        fastavro.schemaless_writer(out, codec.parsed, datum)
     except (ValueError, TypeError, OverflowError) as error:
         raise InvalidRequest(
             f"{message.TYPE_NAME} cannot be written as Avro ({type(error).__name__})"
@@ -104,6 +108,10 @@ def from_avro(fingerprint: bytes, value: bytes) -> tuple[Message | ControlMessag
         raise ValueError(f"not Avro of {name} ({type(error).__name__})") from None
     if left := len(value) - source.tell():
         raise ValueError(f"{left} bytes follow the Avro of {name}")
+    try:
+        encode_body(message, codec.version, bytearray())  # Avro's int holds 300, Kafka's int8 not
+    except InvalidRequest as error:
+        raise ValueError(f"not a record of Kafka: {error}") from None
     return message, codec.version
 
 
@@ -262,7 +270,7 @@ def _value_codec(
     kind: Any, field: Field, version: int, structs: dict[str, tuple[Field, ...]]
 ) -> tuple[_Convert, _Convert]:
     item = field.type.removeprefix("[]")
-    to_item: _Convert = _checked if item == "string" else lambda value: value
+    to_item: _Convert = _text_check(camel(field.name)) if item == "string" else lambda value: value
     from_item: _Convert = to_item
     if item not in _PRIMITIVES and item != "uuid":
         structs[item] = field.fields or structs[item]
@@ -280,7 +288,10 @@ def _value_codec(
     return to_items, from_items
 
 
-def _checked(text: str | None) -> str | None:
-    if text is not None and (problem := text_problem(text)) is not None:
-        raise ValueError(f"a string {problem}")
-    return text
+def _text_check(name: str) -> _Convert:
+    def checked(text: str | None) -> str | None:
+        if text is not None and (problem := text_problem(text)) is not None:
+            raise ValueError(f"its {name} {problem}; write another one")
+        return text
+
+    return checked
