@@ -84,12 +84,13 @@ class ControllerConnection:
                 raise
 
     @contextmanager
-    def _raising_invalid_source(self, controller: Address) -> Iterator[None]:
+    def _raising_invalid_source(self, controller: Address | None = None) -> Iterator[None]:
         try:
             yield
         except (AuthenticationFailed, Malformed, NoCommonVersion) as error:
             self.close()
-            self._follower.note_failure(controller)
+            if controller is not None:
+                self._follower.note_failure(controller)
             raise InvalidSource(f"{self._path}: {error}") from None
 
     def after_loss(self, controller: Address, trouble: str) -> tuple[FollowVerdict, str]:
@@ -102,7 +103,7 @@ class ControllerConnection:
         others = [each for each in self._follower.controllers if each != controller]
         if verdict is FollowVerdict.PAUSE or not others:
             return verdict, trouble
-        with self._raising_invalid_source(controller):
+        with self._raising_invalid_source():  # the failure of the lost one is noted already
             try:
                 connection = first_connection(others, self._settings, check=_refuse_a_broker)
             except Unreachable as error:

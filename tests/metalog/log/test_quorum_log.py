@@ -16,13 +16,17 @@ import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.errors import ErrorCode, InvalidSource
+from metalog.hosts.host_port import parse_addresses
 from metalog.loader import Ready
-from metalog.log.quorum import observer
+from metalog.log.quorum import controller_connection, observer
+from metalog.log.quorum.controller_connection import ControllerConnection
 from metalog.log.quorum.observer import QuorumLog
+from metalog.log.quorum.observer_state import Follower
 from metalog.ports import Appended, HighWatermark
 from metalog.records.batch import Batch, encode_batch
 from metalog.replica.replica import Replica
-from metalog.wire.client.security import client_settings
+from metalog.wire.client.sasl import AuthenticationFailed
+from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog.wire.frames import FrameReader, framed
 from metalog.wire.messages import WireRequest, read_request, write_response
 from metalog.wire.schema import response_parts
@@ -398,6 +402,21 @@ def test_after_a_loss_silent_controllers_do_not_hold_up_those_after_them() -> No
             log = stack.enter_context(closing(QuorumLog(among, settings)))
             assert log.bounds().end == 3
         assert len([each for each in log.read(0) if isinstance(each, Appended)]) == len(LOG)
+
+
+def test_a_loss_is_one_failure_of_the_lost_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one would pass over the next controller."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AuthenticationFailed("b:9093: the login failed")
+
+    monkeypatch.setattr(controller_connection, "first_connection", refuse)
+    lost, other, third = parse_addresses("a:9093,b:9093,c:9093")
+    follower = Follower([lost, other, third])
+    connection = ControllerConnection("quorum://a", follower, PLAINTEXT, identifies=False)
+    with pytest.raises(InvalidSource, match="b:9093: the login failed"):
+        connection.after_loss(lost, "gone")
+    assert follower.target == other
 
 
 def test_an_archive_asks_once_for_the_id_that_controllers_do_not_tell(
