@@ -75,7 +75,7 @@ def test_what_cannot_be_read_says_why() -> None:
 
 
 @given(st.sampled_from([each.fingerprint for each in avro_types()]), st.binary(max_size=40))
-def test_nothing_but_a_value_error_escapes_and_what_is_read_can_be_written(fingerprint: bytes, value: bytes) -> None:
+def test_nothing_but_a_value_error_escapes_a_reader(fingerprint: bytes, value: bytes) -> None:
     with suppress(ValueError):  # InvalidRequest is none
         written = to_avro(*from_avro(fingerprint, value))
         assert to_avro(*from_avro(*written)) == written

@@ -189,7 +189,9 @@ def test_items_are_counted_without_being_read(version: int) -> None:
         UnreadRequest(read_head(payload), payload, 100).count()
 
 
-@pytest.mark.parametrize(("version", "length"), [(1, b"\xff" * 4), (1, b"\xff" * 3 + b"\xfb"), (3, b"\0")])
+@pytest.mark.parametrize(
+    ("version", "length"), [(1, b"\xff" * 4), (1, b"\xff" * 3 + b"\xfb"), (3, b"\0")]
+)
 def test_an_array_that_cannot_be_null_is_called_so(version: int, length: bytes) -> None:
     """As in Kafka, for which each negative length is null."""
     end = -4 if version == 1 else -2
