@@ -72,9 +72,11 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
 def store_type(key: str, value: str | None, *readable: str) -> str:
     """The type of a keystore or truststore; ``InvalidRequest`` if it is not one of ``readable``.
 
-    A ``value`` of None means Kafka's default, JKS.
+    A ``value`` of None means Kafka's default, JKS. As in Kafka, only PEM must be in capitals.
     """
-    kind = "JKS" if value is None else value.upper()
+    kind = "JKS" if value is None else value.strip()
+    if kind.upper() != "PEM":
+        kind = kind.upper()
     if kind not in readable:
         refused = "Kafka's default, JKS," if value is None else "this type"
         advice = f"set {' or '.join(readable)}; convert a file of another type"
@@ -122,13 +124,26 @@ def _keystore(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _store(properties: Mapping[str, str], store: str, *readable: str) -> tuple[str | None, str]:
-    """The location, and the type. As in Kafka, a store that has no password must not get one."""
+    """The location, and the type. As Kafka's DefaultSslEngineFactory, refuse settings of which one
+    would be without effect, and empty ones."""
+    keys = [key for key in _RENAMED if key.startswith(store)]
+    separate = [key for key in keys if key in properties]
     location, kind = properties.get(f"{store}.location"), "PEM"
-    if location is not None:
+    for key in (f"{store}.location", *separate):
+        if not properties.get(key, "any").strip():
+            raise InvalidRequest(f"{key} is empty; set it, or leave it out")
+    if location is not None or separate:
+        readable = ("PEM",) if separate else readable
         kind = store_type(f"{store}.type", properties.get(f"{store}.type"), *readable)
     if kind == "PEM" and f"{store}.password" in properties:
-        raise InvalidRequest(
-            f"{store}.password: PEM has no such password, nor has a store without"
-            f" {store}.location; leave it out"
-        )
+        raise InvalidRequest(f"{store}.password: {no_password(store)}")
+    if location is not None and separate:
+        raise InvalidRequest(f"{separate[0]}: {store}.location is set, too; leave one of them out")
+    if separate and separate != keys:
+        raise InvalidRequest(f"set both {' and '.join(keys)}")
     return location, kind
+
+
+def no_password(store: str) -> str:
+    """Why ``store``, ``ssl.keystore`` or ``ssl.truststore``, must not get a password in PEM."""
+    return f"PEM has no such password, nor has a store without {store}.location; leave it out"

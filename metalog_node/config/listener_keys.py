@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from metalog.config.client_settings import store_type
+from metalog.config.client_settings import no_password, store_type
 from metalog.config.jaas import PLAIN_MODULE, login_module
 from metalog.config.located_properties import LISTENER_PREFIX, LocatedProperties
 from metalog.config.properties import comma_separated
@@ -101,6 +101,9 @@ def tls_files(properties: LocatedProperties, listener: Listener) -> TlsFiles:
 def _pem_file(properties: LocatedProperties, name: str, store: str) -> Path | None:
     _, location = properties.of_listener(name, f"{store}.location")
     key, kind = properties.of_listener(name, f"{store}.type")
+    password_key, password = properties.of_listener(name, f"{store}.password")
+    if password is not None:
+        raise properties.wrong(password_key, no_password(store))
     if location is None:
         return None
     properties.read(key, store_type, key, kind, "PEM")

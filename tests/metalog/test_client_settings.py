@@ -57,8 +57,14 @@ def test_sasl_scram_over_tls() -> None:
             },
         ),
         (
-            {"ssl.truststore.certificates": "C", "ssl.keystore.key": "K"},
-            {"ssl.ca.pem": "C", "ssl.key.pem": "K"},
+            {
+                "ssl.truststore.type": "PEM ",
+                "ssl.truststore.certificates": "C",
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.key": "K",
+                "ssl.keystore.certificate.chain": "H",
+            },
+            {"ssl.ca.pem": "C", "ssl.key.pem": "K", "ssl.certificate.pem": "H"},
         ),
     ],
 )
@@ -71,7 +77,7 @@ def test_a_file_in_pem_has_no_password_of_a_store(store: str) -> None:
     """Kafka's DefaultSslEngineFactory refuses it, too, even if it is empty."""
     with pytest.raises(InvalidRequest, match=rf"^{store}\.password: PEM has no such password"):
         librdkafka_settings(
-            {f"{store}.type": "pem", f"{store}.location": "x.pem", f"{store}.password": ""}
+            {f"{store}.type": "PEM", f"{store}.location": "x.pem", f"{store}.password": ""}
         )
 
 

@@ -284,14 +284,23 @@ def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) ->
     assert slip[0].endswith(
         "ssl.truststore.locaton: is unknown; did you mean ssl.truststore.location?"
     )
-    ignored = "ssl.keystore.password=x\nlistener.name.other.sasl.enabled.mechanisms=PLAIN"
+    ignored = "num.io.threads=9\nlistener.name.other.sasl.enabled.mechanisms=PLAIN"
     assert configured(tmp_path, ignored).notes == (
-        "not used here: listener.name.other.sasl.enabled.mechanisms, ssl.keystore.password",
+        "not used here: listener.name.other.sasl.enabled.mechanisms, num.io.threads",
     )
     users = "kafka.superusers=user:root"
     assert configured(tmp_path, users).notes == ("not used here: kafka.superusers",)
     kip_11 = "authorizer.class.name=kafka.security.auth.SimpleAclAuthorizer"
     assert configured(tmp_path, f"{kip_11}\n{users}").notes == ()
+
+
+@pytest.mark.parametrize("store", ["ssl.keystore", "ssl.truststore"])
+@pytest.mark.parametrize("prefix", ["", "listener.name.sasl_ssl."])
+def test_a_file_in_pem_has_no_password_of_a_store(tmp_path: Path, prefix: str, store: str) -> None:
+    """Kafka's DefaultSslEngineFactory refuses it, too."""
+    key = f"{prefix}{store}.password"
+    with pytest.raises(ConfigException, match=f", line {LINES + 1}: {key}: PEM has no such"):
+        configured(tmp_path, f"{key}=secret")
 
 
 def test_a_listeners_own_keys_are_its_own(tmp_path: Path) -> None:

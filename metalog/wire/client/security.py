@@ -172,11 +172,8 @@ def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
         _load(context, identity.pem, identity.password)
         return
     chain, key = settings.get("ssl.certificate.pem"), settings.get("ssl.key.pem")
-    if chain is None and key is None:
-        return
-    if chain is None or key is None:
-        raise InvalidRequest("set both ssl.keystore.certificate.chain and ssl.keystore.key")
-    _load(context, f"{key}\n{chain}\n", password)
+    if chain is not None:
+        _load(context, f"{key}\n{chain}\n", password)
 
 
 def _load(context: ssl.SSLContext, pem: str, password: str) -> None:

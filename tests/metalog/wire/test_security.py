@@ -84,16 +84,21 @@ def test_names_are_checked_unless_told_otherwise() -> None:
             "ssl.truststore.location=gone.pem: the certificates or the key cannot be used: No such",
         ),
         (
-            {"security.protocol": "SSL", "ssl.truststore.certificates": "secret"},
+            {
+                "security.protocol": "SSL",
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.certificates": "secret",
+            },
             "ssl.truststore.*: the certificates or the key cannot be used: no certificate in PEM",
         ),
         (
-            {"security.protocol": "SSL", "ssl.keystore.key": "secret"},
+            {"security.protocol": "SSL", "ssl.keystore.type": "PEM", "ssl.keystore.key": "secret"},
             "set both ssl.keystore.certificate.chain and ssl.keystore.key",
         ),
         (
             {
                 "security.protocol": "SSL",
+                "ssl.keystore.type": "PEM",
                 "ssl.keystore.key": "secret",
                 "ssl.keystore.certificate.chain": "secret",
             },
@@ -159,6 +164,7 @@ def test_a_key_in_the_settings_is_left_in_no_file(
         client_settings(
             {
                 "security.protocol": "SSL",
+                "ssl.keystore.type": "PEM",
                 "ssl.keystore.key": "no key",
                 "ssl.keystore.certificate.chain": "no certificate",
             }
