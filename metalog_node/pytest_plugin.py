@@ -62,8 +62,8 @@ class RunningNode:
 
 @pytest.fixture
 def metalog_node_properties() -> Mapping[str, str]:
-    """The node's properties, as in a ``server.properties``. Override this fixture to change the
-    node."""
+    """Properties of a ``server.properties`` that replace those of the development node, or add to
+    them. Override this fixture to change the node."""
     return {}
 
 
