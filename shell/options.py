@@ -24,11 +24,12 @@ _EXPORTED: Final = re.compile(
     r"argument -o/--output: invalid choice: '(yaml|avro|commands|strimzi)'"
 )
 _NOT_A_NUMBER: Final = re.compile(r"(argument [^:]+): invalid int value: ('.*')", re.DOTALL)
+_NOT_A_CHOICE: Final = re.compile(r"(argument [^:]+: invalid choice): '.*'( \(.*\))", re.DOTALL)
 _VALUE_OF_FLAG: Final = re.compile(r"(argument [^:]+): ignored explicit argument ")
 _HIDDEN_OPTION: Final = "unknown option (not shown: it can be a password)"
 TAKES_SECRETS: Final = "takes_secrets"
 """A verb sets this default (``set_defaults``) if its words can contain a password.
-Then no error message repeats an unknown word."""
+Then no error message repeats an unknown word, or an invalid value."""
 _LOG: Final = "--log"
 _NOT_UNICODE: Final = (
     " is not Unicode: its bytes are not UTF-8; does the terminal use another encoding?"
@@ -70,7 +71,10 @@ class _Parser(ArgumentParser):
         elif flag := _VALUE_OF_FLAG.match(message):
             message = f"{flag[1]} takes no value"
         elif number := _NOT_A_NUMBER.fullmatch(message):
-            message = f"{number[1]}: {number[2]} is not a whole number"
+            value = "its value" if takes_secrets else number[2]
+            message = f"{number[1]}: {value} is not a whole number"
+        elif takes_secrets and (choice := _NOT_A_CHOICE.fullmatch(message)):
+            message = choice[1] + choice[2]
         elif exported := _EXPORTED.match(message):
             message += f"; metalog export writes ACLs as {exported[1]}"
         raise InvalidRequest(f"{message}; {self._advice}")

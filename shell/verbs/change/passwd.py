@@ -119,7 +119,7 @@ def _check(arguments: Namespace) -> None:
     iterations = arguments.iterations
     if iterations is not None and not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
         raise InvalidRequest(
-            f"--iterations {iterations}: give a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"
+            f"--iterations: give a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"
         )
 
 
