@@ -131,7 +131,7 @@ def test_help_may_be_asked_for_as_a_verb(run: Run) -> None:
         (["apply", LOG_DIR, LOG_DIR, "--audit", "x"], "option --audit; see metalog apply --help"),
         (["acls", LOG_DIR, "a", "b"], "too many arguments: a b; see metalog acls --help"),
         (["who-can", LOG_DIR, "topic:t", "read"], "'topic:t' is not an operation; the order is"),
-        (["format", "x", "--node-id", "one"], "argument --node-id: its value is not a whole number;"),
+        (["format", "x", "--node-id", "one"], "--node-id: its value is not a whole number;"),
         (["acls", LOG_DIR, "-o", "xml"], "invalid choice: 'xml'"),
         (["acls", LOG_DIR, "-o", "yaml"], "; metalog export writes ACLs as yaml; see metalog acls"),
     ],

@@ -82,6 +82,20 @@ RIGHT = [
     ("acls", f"acls: [{ACL.replace('User:a', '[User:a, User:b]').replace(': t}', ': 007}')}]"),
     ("expectations", (DOCS / "guide/expectations.yaml").read_text("utf-8")),
     *(("expectations", text) for text in of_pages("yaml", "formats/expectations.md")),
+    ("expectations", f"allow: {RULE}\nonly: {RULE.replace('principal', 'principals')}"),
+    *(
+        ("expectations", f"deny: [{RULE.replace(old, new)}]")
+        for old, new in (
+            ("User:a", "super.users"),
+            ("User:a", "any except [super.users]"),
+            ("User:a", "{any except: [User:a]}"),
+            ("User:a", '":a"'),
+            ("topic:t", "{any except: topic:t}"),
+            ("topic:t", "transactional id:t"),
+            ("topic:t}", "topic:t, host: {any except: [10.0.0.0/8]}}"),
+            ("Read", "[describe configs, _Read-]"),
+        )
+    ),
     *zip(("owners", "accepted"), of_pages("yaml", "guide/pipeline/report.md"), strict=True),
     ("accepted", "[]"),
     ("accepted", f"- {ACCEPTED}, by: whoever can connect}}"),
@@ -109,8 +123,25 @@ WRONG = {
     "a resource without its type": ("expectations", f"allow: [{RULE.replace('topic:', '')}]"),
     **{
         f"{new} in place of {old}": ("expectations", f"deny: [{RULE.replace(old, new)}]")
-        for old, new in (("User:a", "anyone"), ("topic:t", "anything"), ("topic:t}", "'topic:'}"))
+        for old, new in (
+            ("User:a", "anyone"),
+            ("topic:t", "anything"),
+            ("topic:t}", "'topic:'}"),
+            ("User:a", "[any]"),
+            ("User:a", "{}"),
+            ("User:a", "any except User:b"),
+            ("topic:t", "[any]"),
+            ("topic:t", "'topic:LITERAL:'"),
+        )
     },
+    "only for any": (
+        "expectations",
+        f"only: [{RULE.replace('principal: User:a', 'principals: any')}]",
+    ),
+    "only for any resource": (
+        "expectations",
+        f"only: [{RULE.replace('principal', 'principals').replace('topic:t', 'any')}]",
+    ),
     "a day and more": ("acls", f"acls: [{ACL[:-1]}, expires: 2026-12-31x}}]"),
     "another section's rule": ("expectations", f"deny: [{RULE[:-1]}, rule: SuperUser}}]"),
     "neither allow nor deny": ("expectations", f"allowed: [{RULE}]"),

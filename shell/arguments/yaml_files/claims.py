@@ -50,12 +50,12 @@ _Value = TypeVar("_Value")
 _KEYS: Final = ("operation", "resource", "host", "comment")
 _QUANTIFIABLE: Final = ("principal", "resource", "host")
 _ANY: Final = "any"
-_EXCEPT: Final = "any except"
+EXCEPT: Final = "any except"
 _EXCEPT_TAG: Final = "!except"
 _UNQUOTED_EXCEPT: Final = re.compile(
-    rf"""(\b(?:principals?|resource|host)["']?\s*:\s*){_EXCEPT}(?=\s*\[)"""
+    rf"""(\b(?:principals?|resource|host)["']?\s*:\s*){EXCEPT}(?=\s*\[)"""
 )
-_EXCEPT_LIST: Final = re.compile(rf"{_EXCEPT}\s*\[")
+_EXCEPT_LIST: Final = re.compile(rf"{EXCEPT}\s*\[")
 _EXAMPLES: Final = {"principal": "User:x, User:y", "resource": "topic:x", "host": "10.0.0.0/8"}
 FORM: Final = (
     "write {deny: {principal: any except [User:x], operation: Read, resource: topic:pii-*}}, or"
@@ -75,8 +75,8 @@ def claims_of(text: str, file: str) -> Iterator[StatedClaim]:
 
 def claim_documents(text: str, file: str) -> Iterator[Node]:
     """The YAML documents of ``text``, in which ``any except [...]`` needs no quotes."""
-    tag = _EXCEPT_TAG.ljust(len(_EXCEPT))
-    return yaml_documents(_UNQUOTED_EXCEPT.sub(rf"\g<1>{tag}", text), file, {_EXCEPT_TAG: _EXCEPT})
+    tag = _EXCEPT_TAG.ljust(len(EXCEPT))
+    return yaml_documents(_UNQUOTED_EXCEPT.sub(rf"\g<1>{tag}", text), file, {_EXCEPT_TAG: EXCEPT})
 
 
 def entries_of(node: Node, word: str) -> Sequence[Node]:
@@ -96,8 +96,9 @@ def is_claim(entry: Mapping[str, Node]) -> bool:
     """Whether an entry needs a proof, because it is about more than a list of requests."""
     if any(_is_quantified(entry[key]) for key in _QUANTIFIABLE if key in entry):
         return True
-    resources, hosts = _texts(entry.get("resource")), _texts(entry.get("host"))
-    return any(text.endswith(WILDCARD) for text in resources) or has_block(hosts)
+    principals, resources, hosts = (_texts(entry.get(key)) for key in _QUANTIFIABLE)
+    is_claim = SUPER_USERS in principals or any(text.endswith(WILDCARD) for text in resources)
+    return is_claim or has_block(hosts)
 
 
 def _is_quantified(node: Node) -> bool:
@@ -107,7 +108,7 @@ def _is_quantified(node: Node) -> bool:
 
 
 def _is_except(node: Text) -> bool:
-    return (node.value or "").split()[:2] == _EXCEPT.split()
+    return (node.value or "").split()[:2] == EXCEPT.split()
 
 
 def _texts(node: Node | None) -> list[str]:
@@ -172,7 +173,7 @@ def _set_of(
     if isinstance(node, Text) and _is_except(node):
         node = _parse_quoted(node, what)
     if isinstance(node, Fields):
-        excepted = fields_of(node, what, (_EXCEPT,)).get(_EXCEPT, Items((), node.position))
+        excepted = fields_of(node, what, (EXCEPT,)).get(EXCEPT, Items((), node.position))
         return frozenset(map(read, texts_of(excepted, what))), True
     return frozenset(map(read, texts_of(node, what))), False
 
@@ -180,15 +181,14 @@ def _set_of(
 def _parse_quoted(node: Text, what: str) -> Node:
     """Parse a quoted ``any except [...]``. Errors show positions in the file."""
     wrong = (
-        f"{node.value!r}: after {_EXCEPT} comes one list; write {what}: {_EXCEPT}"
-        f" [{_EXAMPLES[what]}]"
+        f"{node.value!r}: after {EXCEPT} comes one list; write {what}: {EXCEPT} [{_EXAMPLES[what]}]"
     )
     if not _EXCEPT_LIST.match(node.value or ""):
         raise fault(node.position, wrong)
     _, line, column = node.position
     lead = "\n" * (line - 1) + " " * (column - 1)
-    text = (node.value or "").replace(_EXCEPT, _EXCEPT_TAG.ljust(len(_EXCEPT)), 1)
-    documents = list(yaml_documents(lead + text, node.position.file, {_EXCEPT_TAG: _EXCEPT}))
+    text = (node.value or "").replace(EXCEPT, _EXCEPT_TAG.ljust(len(EXCEPT)), 1)
+    documents = list(yaml_documents(lead + text, node.position.file, {_EXCEPT_TAG: EXCEPT}))
     if len(documents) != 1:
         raise fault(node.position, wrong)
     return documents[0]

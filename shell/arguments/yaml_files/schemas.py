@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
 from typing import Any, Final
 
+from authorizer.analysis.cells.claims import ClaimKind
 from metalog.acl import ACL_KEYS, Operation, PatternType, PermissionType, ResourceType, camel
 from metalog.scram import ScramMechanism
 from metalog_sources.formats.nodes.rules import DOCUMENT_KEYS, NOTE_KEYS, OWN_KEYS, USER_KEYS
@@ -18,7 +19,7 @@ from metalog_sources.formats.nodes.words import words_for
 from metalog_sources.formats.strimzi import KIND, LISTS
 from metalog_sources.names import KEYS as SOURCE_KEYS
 from metalog_spark.report.triage.identity import FIELDS
-from shell.arguments.yaml_files.claims import claim_keys
+from shell.arguments.yaml_files.claims import EXCEPT, claim_keys
 from shell.arguments.yaml_files.expectations import KEYS, RULES
 from shell.tasks.proof.proofs import CLAIM_WORDS
 
@@ -37,17 +38,17 @@ _DATE_OR_TIME: Final = {
 _DATE: Final = _DATE_OR_TIME | {"pattern": r"^\d{4}-\d{2}-\d{2}$"}
 _PRINCIPAL: Final = {
     "type": "string",
-    "pattern": "^[^:]+:",
+    "pattern": "^[^:]*:",
     _MESSAGE: "A principal has a type and a name, such as User:billing.",
 }
 
 
 def _any_case(word: str) -> str:
-    """A pattern for ``word`` in any case, with any ``_`` and ``-`` between its letters."""
+    """A pattern for ``word`` in any case, with the characters that ``folded`` leaves out."""
     letters = (
         f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else letter for letter in word
     )
-    return "[_-]*".join(letters)
+    return "[_ -]*".join(("", *letters, ""))
 
 
 def _word(kind: type[IntEnum], *more: str) -> Schema:
@@ -133,27 +134,44 @@ def _acl_file() -> Schema:
     }
 
 
+_NOT_EXCEPT: Final = r"(?!any\s+except(\s|$))"
+
+
+def _any_except(item: Schema, pattern: str) -> Schema:
+    """``item``, a list of it, a text of ``pattern``, or ``any except``: such a list."""
+    listed = _one_or_more(item)
+    return listed | {
+        "type": [*listed["type"], "object"],
+        "pattern": rf"^(any$|any except\s*\[|{_NOT_EXCEPT}({pattern}))",
+        "properties": {EXCEPT: listed},
+        "required": [EXCEPT],
+        "additionalProperties": False,
+    }
+
+
 def _expectations() -> Schema:
     types = "|".join(_any_case(word.replace("_", "")) for word in words_for(ResourceType))
-    resource = {
-        "type": "string",
-        "pattern": rf"^(({types}):.|{_any_case('cluster')}$|any$|any except\s*\[)",
-        _MESSAGE: "A resource has a type and a name, such as topic:orders.",
-    }
-    principals = _one_or_more(_PRINCIPAL | {"pattern": "^([^:]+:|any$|super[.]users$)"})
+    named = rf"({types}):(?!LITERAL:$)[\s\S]|{_any_case('cluster')}$"
+    message = "A resource has a type and a name, such as topic:orders."
+    resource = {"type": "string", "pattern": f"^({named})", _MESSAGE: message}
+    of_principal = r"[^:]*:|super\.users$"
+    principal = _PRINCIPAL | {"pattern": f"^({of_principal})"}
     values = {
-        "principal": principals,
-        "principals": principals,
+        "principal": _any_except(principal, of_principal),
+        "principals": _one_or_more(principal) | {"pattern": f"^{_NOT_EXCEPT}({of_principal})"},
         "operation": _one_or_more(_word(Operation)),
-        "resource": _one_or_more(resource),
-        "host": _one_or_more(_TEXT),
+        "resource": _any_except(resource, named),
+        "host": _any_except(_TEXT, ""),
     }
     sections = {}
-    for word in CLAIM_WORDS:
+    for word, kind in CLAIM_WORDS.items():
         keys = dict.fromkeys((*claim_keys(word), *(KEYS if word in RULES else ())))
         required = [key for key in keys if key in values and key != "host"]
-        rules = {"rule": {"enum": list(RULES.get(word, ()))}}
-        sections[word] = _entries(_mapping(keys, values | rules, required))
+        own = {"rule": {"enum": list(RULES.get(word, ()))}}
+        if kind is ClaimKind.ONLY:
+            own["resource"] = _one_or_more(resource)
+        entry = _mapping(keys, values | own, required)
+        sections[word] = {"if": {"type": "object"}, "then": entry, "else": _entries(entry)}
     return _mapping(sections, sections)
 
 
