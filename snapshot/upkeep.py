@@ -73,8 +73,8 @@ class Upkeep:
         return written
 
     def _delete_replaced(self) -> None:
-        snapshots, log_size = measured(self._target.folder, self._files)
-        keep = snapshot_to_keep(snapshots, log_size, self._config, self._now_ms())
+        snapshots, segments = measured(self._target.folder, self._files)
+        keep = snapshot_to_keep(snapshots, segments, self._config, self._now_ms())
         if keep is not None:
             try:
                 self._target.trim(keep)

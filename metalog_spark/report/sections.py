@@ -1,4 +1,4 @@
-"""Makes the tables under a report's charts. Each function makes one table."""
+"""Makes the tables under a report's charts."""
 
 from __future__ import annotations
 

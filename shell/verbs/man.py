@@ -1,4 +1,4 @@
-"""``metalog man [VERB]``: the manual page of a verb or of ``metalog``, made from the parsers.
+"""``metalog man [VERB]``: the manual page of a verb or of ``metalog``, made from the help texts.
 
 This module must not know what any verb does.
 """

@@ -150,9 +150,17 @@ def test_the_newest_snapshot_stays() -> None:
         (no_limit._replace(retention_ms=5), 10**15, newest),
         (no_limit._replace(retention_bytes=400, retention_ms=100), 30, None),
     ):
-        assert snapshot_to_keep(snapshots, 100, config, now) == kept
-    assert snapshot_to_keep(snapshots[:1], 10**9, LogConfig(retention_bytes=0), 10**15) is None
+        assert snapshot_to_keep(snapshots, {0: 100}, config, now) == kept
+    assert snapshot_to_keep(snapshots[:1], {0: 10**9}, LogConfig(retention_bytes=0), 10**15) is None
     assert oldest < middle < newest
+
+
+def test_a_deleted_segment_does_not_count_against_the_next_snapshot() -> None:
+    """Kafka measures the log again after each deletion (``KafkaMetadataLog.cleanSnapshots``)."""
+    snapshots = [RetainedSnapshot(SnapshotId(offset, 1), 1, offset) for offset in (30, 60, 105)]
+    config = LogConfig(retention_bytes=100, retention_ms=-1)
+    assert snapshot_to_keep(snapshots, {0: 50, 50: 60}, config, 0) == SnapshotId(60, 1)
+    assert snapshot_to_keep(snapshots, {0: 50, 61: 60}, config, 0) == SnapshotId(105, 1)
 
 
 def test_an_idle_log_gets_no_ops_where_they_are_known(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ snapshot are deleted, too. This module must not know when it is called.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,34 +36,38 @@ class RetainedSnapshot(NamedTuple):
 
 
 def snapshot_to_keep(
-    snapshots: Sequence[RetainedSnapshot], log_size: int, config: LogConfig, now_ms: int
+    snapshots: Sequence[RetainedSnapshot],
+    segments: Mapping[int, int],
+    config: LogConfig,
+    now_ms: int,
 ) -> SnapshotId | None:
     """The oldest snapshot to keep; None to keep all. Pure.
 
-    ``snapshots`` are sorted, oldest first.
+    ``snapshots`` are sorted, oldest first; ``segments`` maps base offsets to sizes in bytes.
     """
-    size = log_size + sum(each.size for each in snapshots)
-    keep = 0
-    while keep < len(snapshots) - 1:
-        oldest = snapshots[keep]
+    size = sum(segments.values()) + sum(each.size for each in snapshots)
+    left = dict(segments)
+    kept = None
+    for oldest, following in pairwise(snapshots):
         too_large = 0 <= config.retention_bytes < size
         too_old = 0 <= config.retention_ms < now_ms - oldest.timestamp
         if not (too_large or too_old):
             break
-        size -= oldest.size
-        keep += 1
-    return snapshots[keep].id if keep else None
+        kept = following.id
+        replaced = _segments_below(kept.end_offset, list(left))
+        size -= oldest.size + sum(left.pop(base) for base in replaced)
+    return kept
 
 
-def measured(folder: LogFolder, files: Files) -> tuple[list[RetainedSnapshot], int]:
-    """The snapshots of ``folder``, and the size of its segments in bytes."""
+def measured(folder: LogFolder, files: Files) -> tuple[list[RetainedSnapshot], dict[int, int]]:
+    """The snapshots of ``folder``, and the size in bytes of each segment by its base offset."""
     kept = [
         RetainedSnapshot(
             known, _size(folder.snapshot_path(known), files), _timestamp(folder, known, files)
         )
         for known in folder.snapshots
     ]
-    return kept, sum(_size(folder.segment_path(base), files) for base in folder.segments)
+    return kept, {base: _size(folder.segment_path(base), files) for base in folder.segments}
 
 
 def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
@@ -73,11 +78,10 @@ def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
     """
     if before not in folder.snapshots:
         raise InvalidRequest(f"{folder.partition}: there is no snapshot {before}")
-    for base, following in zip(folder.segments, folder.segments[1:], strict=False):
-        if following <= before.end_offset:
-            files.remove(folder.segment_path(base))
-            files.sync_folder(folder.partition)
-            _remove_beside(folder, base, files)
+    for base in _segments_below(before.end_offset, folder.segments):
+        files.remove(folder.segment_path(base))
+        files.sync_folder(folder.partition)
+        _remove_beside(folder, base, files)
     for known in folder.snapshots:
         if known < before:
             files.remove(folder.snapshot_path(known))
@@ -98,6 +102,11 @@ def remove_unfinished(folder: Path, files: Files, before: SnapshotId | None = No
             files.remove(folder / name)
         except OSError as error:
             _log.warning("%s: was never finished, and cannot be deleted (%s)", name, error)
+
+
+def _segments_below(offset: int, bases: Sequence[int]) -> list[int]:
+    """The bases of the segments that end at or before ``offset``; never the last segment."""
+    return [base for base, following in pairwise(bases) if following <= offset]
 
 
 def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:

@@ -183,8 +183,9 @@ def _doubt(request: Request) -> UsageKind | None:
 
 class Verdict(NamedTuple):
     """``uses`` is None if the ACL decided no request. ``matched`` counts the requests that the ACL
-    matches and whose deciding ACL is certain. ``shadow`` is the ACL that most often decided instead
-    of a SHADOWED ACL. ``is_hidden``: the missing log of a controller can have uses of the ACL."""
+    matches and whose deciding ACL is certain. ``shadow`` is, among the ACLs that agree with a
+    SHADOWED ACL, the one that most often decided instead. ``is_hidden``: the missing log of a
+    controller can have uses of the ACL."""
 
     acl: Acl
     lifetimes: tuple[AclLifetime, ...]
