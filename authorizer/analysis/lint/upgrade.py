@@ -45,7 +45,7 @@ def _effects(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
     if not found.is_whole:
         yield Finding(
             Severity.ERROR,
-            "these ACLs have too many different names and hosts, so the upgrade was not checked",
+            "they have too many different names and hosts, so the upgrade was not checked",
             name="the ACLs",
         )
 
