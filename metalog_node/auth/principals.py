@@ -23,7 +23,7 @@ MOST_STEPS: Final = 30_000
 """The limit for one name and all rules, approximately 30 ms. A name of 100 characters needs
 approximately 1,000 steps."""
 
-MOST_NAME_BYTES: Final = 8_192
+MOST_SUBJECT_BYTES: Final = 8_192
 """The maximum size of a subject in DER; reading it takes approximately 10 ms. The 100 KiB that
 OpenSSL accepts would block the event loop for 150 ms."""
 
@@ -119,15 +119,15 @@ def mapped_name(name: str, rules: Sequence[MappingRule]) -> str | None:
 
 def distinguished_name(certificate: bytes) -> str:
     """The certificate's subject as Java writes it. ``InvalidRequest`` if the subject cannot be
-    read, or has more than ``MOST_NAME_BYTES``."""
+    read, or has more than ``MOST_SUBJECT_BYTES``."""
     try:
         subject = _subject(certificate)
-        if len(subject) <= MOST_NAME_BYTES:
+        if len(subject) <= MOST_SUBJECT_BYTES:
             return name_text(subject)
     except (ValueError, TypeError, OverflowError, LookupError):
         raise InvalidRequest("its certificate's name cannot be read") from None
     raise InvalidRequest(
-        f"its certificate's name has {len(subject)} bytes; at most {MOST_NAME_BYTES} are allowed"
+        f"its certificate's name has {len(subject)} bytes; at most {MOST_SUBJECT_BYTES} are allowed"
     )
 
 
