@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from metalog.disk.files import Files, read_whole, replace_whole
+from metalog.disk.files import Files, part_of, read_whole, replace_whole
 from metalog.errors import CorruptLog, InvalidSource, InvalidTarget
 from metalog.log.folder import layout
 from metalog.log.folder.directory import DirectoryLog
@@ -61,9 +61,11 @@ def _archived(
     log: Log, proven: int, target: Path, cluster_id: str | None, files: Files
 ) -> Archived:
     partition = target / layout.PARTITION_FOLDER
-    _begin(target, partition, cluster_id, files)
+    _begin(target, cluster_id, files)
     lock = files.lock(target / ".lock")
     try:
+        files.make_folder(partition)
+        files.sync_folder(target)
         remove_unfinished(partition, files)
         existing = DirectoryLog(target, files=files) if _has_segments(partition, files) else None
         bounds = None if existing is None else existing.bounds()
@@ -103,15 +105,16 @@ def archived_cluster(target: Path, files: Files) -> str | None:
     return layout.parse_archive_properties(read_whole(files, path), str(path)).cluster_id
 
 
-def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) -> None:
+def _begin(target: Path, cluster_id: str | None, files: Files) -> None:
     if files.is_file(target / layout.ARCHIVE_PROPERTIES):
         known = archived_cluster(target, files)
         if cluster_id is not None and known not in (None, cluster_id):
             raise InvalidTarget(f"{target}: the archive of another cluster, {known}")
         return
-    if files.is_folder(target) and files.names(target):
+    unfinished = part_of(target / layout.ARCHIVE_PROPERTIES).name
+    if files.is_folder(target) and {*files.names(target)} - {unfinished}:
         raise InvalidTarget(f"{target}: neither empty nor an archive; use a separate folder")
-    files.make_folder(partition)
+    files.make_folder(target)
     _write_properties(target, cluster_id, files)
 
 

@@ -124,12 +124,16 @@ def replace_whole(files: Files, path: Path, data: bytes) -> None:
 
     If a write fails, no temporary file is left, and ``OSError`` names ``path``.
     """
-    part = path.with_name(f".{path.name}.tmp")
     try:
-        _replace_by(files, part, path, data)
+        _replace_by(files, part_of(path), path, data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     files.sync_folder(path.parent)
+
+
+def part_of(path: Path) -> Path:
+    """The temporary file of ``replace_whole``. A killed program can leave it."""
+    return path.with_name(f".{path.name}.tmp")
 
 
 def write_out(path: Path, data: bytes) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog.disk.files import LOCAL_FILES
+from metalog.disk.files import LOCAL_FILES, OWNER_WRITES, LocalFiles, WritableFile
 from metalog.errors import InvalidSource, InvalidTarget
 from metalog.ids import SnapshotId
 from metalog.log.folder.directory import DirectoryLog
@@ -227,3 +227,35 @@ def test_what_a_killed_run_left_is_gone_with_the_next(tmp_path: Path) -> None:
     left.write_bytes(b"half")
     archived(folder, target)
     assert not left.exists()
+
+
+class _FullDisk(LocalFiles):
+    """A disk that is full after ``room`` new files."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def create(self, path: Path, *, mode: int = OWNER_WRITES) -> WritableFile:
+        if not self.room:
+            raise OSError(28, "No space left on device")
+        self.room -= 1
+        return super().create(path, mode=mode)
+
+
+def test_a_failed_run_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the first one, of which a kill can leave the unfinished ``archive.properties``."""
+    folder = formatted(tmp_path / "node")
+    monkeypatch.setattr(archive, "SEGMENT_BYTES", 1)
+    log = WritableDirectoryLog(folder)
+    end = log.append(log.claim(), [(ace(2), 0)])
+    log.close()
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    (killed / ".archive.properties.tmp").write_bytes(b"half")
+    assert archived(folder, killed).end == end
+    for room in range(4):
+        target = tmp_path / f"full-{room}"
+        found = DirectoryLog(folder)
+        with pytest.raises(OSError, match="No space"):
+            archive_log(found, end, target, cluster_id="c", files=_FullDisk(room))
+        assert archived(folder, target).end == end
