@@ -130,6 +130,7 @@ def test_a_file_for_each_principal(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_a_name_cannot_leave_the_folder(tmp_path: Path) -> None:
     names = ["User:../../x", "User:.", "User:", "User:a/b", "..:a", "User:a%2Fb", "User:*"]
+    names += [f"User:{'é' * 90}{end}" for end in "abc"] + [f"{'.' * 300}:a"]
     lines = [
         {"resourceType": "TOPIC", "resourceName": "t", "principal": name, "operation": "READ"}
         for name in names

@@ -10,13 +10,14 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from metalog.disk.files import LOCAL_FILES, replace_whole, write_out
 from metalog.errors import InvalidRequest
+from metalog.grouping import grouped
 from metalog.image.metadata import MetadataImage
 from metalog.principal import parse_principal
 from metalog.records.message import ControlMessage
@@ -54,6 +55,8 @@ _SUFFIXES: Final = {
 }
 _ACLS_ALONE: Final = ("avro", "csv", "commands")
 _WITHOUT_COMMENTS: Final = (*_SNAPSHOTS, "avro")
+_LONGEST_NAME: Final = 200
+"""File systems accept names of 255 bytes, and a temporary file's name is longer."""
 _NO_CREDENTIAL: Final = "its credential is not in the source"
 
 
@@ -313,12 +316,11 @@ def _write_split(
 
 def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
     """The SCRAM user ``NAME`` belongs to ``User:NAME``. ``owns`` is left out."""
-    users = {f"User:{user.user}": None for user in document.users}
-    by_principal = groupby(in_order(document.entries), lambda entry: entry.acl.principal)
-    parts = {principal: tuple(entries) for principal, entries in by_principal}
-    for principal in sorted({**parts, **users}):
-        of_principal = (user for user in document.users if f"User:{user.user}" == principal)
-        yield principal, Document(parts.get(principal, ()), users=tuple(of_principal))
+    users = grouped(document.users, lambda user: f"User:{user.user}")
+    entries = grouped(in_order(document.entries), lambda entry: entry.acl.principal)
+    for principal in sorted({**entries, **users}):
+        of_principal = tuple(users.get(principal, ()))
+        yield principal, Document(tuple(entries.get(principal, ())), users=of_principal)
 
 
 def _file_of(principal: str) -> str:
@@ -328,7 +330,11 @@ def _file_of(principal: str) -> str:
 
 
 def _file_name(text: str) -> str:
+    """A long name ends with a digest: ``%-`` occurs in no other name."""
     escaped = quote(text, safe="=@,+ ")
+    if len(escaped) > _LONGEST_NAME:
+        digest = sha256(escaped.encode()).hexdigest()
+        escaped = f"{escaped[: _LONGEST_NAME - len(digest)]}%-{digest}"
     if not escaped or escaped[0] in ". ":
         escaped = f"%{ord(escaped[0]):02X}{escaped[1:]}" if escaped else "%"
     return escaped
