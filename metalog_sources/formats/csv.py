@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, camel
+from metalog.records.primitives.text import MAX_BYTES
 from metalog.text.plurals import counted
 from metalog_sources.certainty import MARK
 from metalog_sources.formats.csv_cells import csv_row, csv_text, needs_escape
@@ -32,6 +33,8 @@ COLUMNS: Final = (
     "Host",
 )
 _OPTIONAL: Final = "PatternType"
+_LONGEST_CELL: Final = 1 + 6 * MAX_BYTES
+"""For the longest name that a record can hold, with each character escaped (``\\u0000``)."""
 
 
 def read_csv(text: str, file: str) -> Document:
@@ -70,6 +73,7 @@ class _Lines:
 
 
 def _rows(lines: _Lines, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
+    csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(lines, strict=True)
     line = 1
     while True:

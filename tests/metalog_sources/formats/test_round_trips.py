@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
-from metalog.acl import Acl, PatternType, ResourceType
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
+from metalog.records.primitives.text import MAX_BYTES
 from metalog.text.visible_text import safe
 from metalog_sources.formats.avro import SCHEMA, read_avro, write_avro
 from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
@@ -202,3 +203,22 @@ def test_rules_mean_exactly_their_acls_and_are_few(found: list[Acl]) -> None:
 def test_files_join() -> None:
     one = read_yaml("owns: [{resourceName: a}]\nacls: []", "a.yaml")
     assert joined([one, one]) == one
+
+
+@pytest.mark.parametrize("character", ["x", "\0", '"', "\\", "\u2028", "\U000e0001"])
+def test_the_longest_name(character: str) -> None:
+    name = character * (MAX_BYTES // len(character.encode()))
+    acl = Acl(
+        ResourceType.GROUP,
+        name,
+        PatternType.LITERAL,
+        "User:a",
+        "*",
+        Operation.READ,
+        PermissionType.ALLOW,
+    )
+    document = Document((AclEntry(acl),))
+    assert read_yaml(write_yaml(document), "a.yaml").acls == (acl,)
+    assert read_json(write_json(document), "a.json").acls == (acl,)
+    assert read_csv(write_csv(document), "a.csv").acls == (acl,)
+    assert read_avro(write_avro(document), "a.avro").document.acls == (acl,)
