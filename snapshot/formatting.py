@@ -175,18 +175,22 @@ def _kind(wanted: Format, path: Path) -> str:
 def _format(
     wanted: Format, path: Path, cluster_id: str, directory_id: Uuid, now_ms: int, files: Files
 ) -> None:
+    """First remove what an unfinished format left, because a node would read it."""
     files.make_folder(path)
+    partition = path / layout.PARTITION_FOLDER
+    bootstrap = path / layout.BOOTSTRAP_CHECKPOINT
+    first = partition / layout.snapshot_name(FORMATTED_SNAPSHOT)
+    for unwanted in filter(files.is_file, (bootstrap, first)):
+        files.remove(unwanted)
+        files.sync_folder(unwanted.parent)
     is_newest = _is_above_4_3(wanted.records)
     if not is_newest:
-        first = path / layout.BOOTSTRAP_CHECKPOINT
-        _write_checkpoint(first, wanted.records, (), now_ms, files, OWNER_WRITES)
+        _write_checkpoint(bootstrap, wanted.records, (), now_ms, files, OWNER_WRITES)
     if path == wanted.metadata_dir and (wanted.controllers or (is_newest and wanted.is_controller)):
-        partition = path / layout.PARTITION_FOLDER
         files.make_folder(partition)
         control = tuple(_control_records(wanted, directory_id))
         records = wanted.records if is_newest and wanted.is_controller else ()
         mode = OWNER_READS if is_newest else OWNER_WRITES
-        first = partition / layout.snapshot_name(FORMATTED_SNAPSHOT)
         _write_checkpoint(first, records, control, now_ms, files, mode)
     properties = MetaProperties(cluster_id, wanted.node_id, uuid_text(directory_id), _VERSION)
     replace_whole(files, path / layout.META_PROPERTIES, layout.meta_properties_bytes(properties))

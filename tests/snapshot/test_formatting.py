@@ -129,6 +129,26 @@ def test_meta_properties_come_last(tmp_path: Path) -> None:
         format_directories(wanted, now_ms=1, entropy=entropy, files=disk)
 
 
+@pytest.mark.parametrize("first", [30, 33], ids=["4.3", "4.4"])
+@pytest.mark.parametrize("second", [30, 33], ids=["4.3", "4.4"])
+@pytest.mark.parametrize("voters", [(), (CONTROLLER,)], ids=["static", "dynamic"])
+def test_nothing_of_an_unfinished_format_stays(
+    tmp_path: Path, first: int, second: int, voters: tuple[Controller, ...]
+) -> None:
+    def level(number: int) -> tuple[FeatureLevelRecord, int]:
+        return FeatureLevelRecord("metadata.version", number), 0
+
+    formatted(tmp_path / "node", records=[level(first), (ace(1, "unwanted"), 0)])
+    (tmp_path / "node" / "meta.properties").unlink()
+    for folder in ("node", "other"):
+        formatted(tmp_path / folder, records=[level(second)], controllers=voters)
+    left, wanted = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.checkpoint")}
+        for folder in (tmp_path / "node", tmp_path / "other")
+    )
+    assert left == wanted
+
+
 @pytest.mark.parametrize(
     ("release", "level"),
     [
