@@ -6,6 +6,7 @@ module must not know when a snapshot is due.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -37,7 +38,7 @@ def write_snapshot(
 
     ``timestamp`` (ms) is the time of writing. ``control`` has the log's KRAFT_VERSION and
     KRAFT_VOTERS, which an image lacks. ``in_avro`` writes an Avro container file, as for a log in a
-    topic.
+    topic. Others can write the same snapshot at the same time; the last one wins.
     """
     offset, epoch, last_contained_timestamp = image.provenance
     snapshot_id = SnapshotId(offset, max(epoch, 0))
@@ -60,7 +61,8 @@ def write_snapshot(
                 control=control,
             ),
         )
-    _write_durably(target, pieces, files)
+    part = target.with_name(f"{target.name}.{os.urandom(4).hex()}{PART_SUFFIX}")
+    _write_durably(target, part, pieces, files)
     remove_unfinished(folder, files, before=snapshot_id)
     return target
 
@@ -69,14 +71,14 @@ def write_durably(
     target: Path, batches: Iterable[Batch], files: Files, *, mode: int = OWNER_WRITES
 ) -> None:
     """Write all of ``batches`` to ``target``, or leave ``target`` as it was. An error can mean
-    either, because the folder is synced last."""
-    _write_durably(target, map(batch_bytes, batches), files, mode)
+    either, because the folder is synced last. The caller must be the only writer."""
+    part = target.with_name(target.name + PART_SUFFIX)
+    _write_durably(target, part, map(batch_bytes, batches), files, mode)
 
 
 def _write_durably(
-    target: Path, pieces: Iterable[bytes], files: Files, mode: int = OWNER_WRITES
+    target: Path, part: Path, pieces: Iterable[bytes], files: Files, mode: int = OWNER_WRITES
 ) -> None:
-    part = target.with_name(target.name + PART_SUFFIX)
     try:
         _write_synced(part, pieces, files, mode)
         files.rename(part, target)

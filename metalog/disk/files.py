@@ -119,21 +119,23 @@ def read_whole(files: Files, path: Path) -> bytes:
         return file.read_at(0, file.size())
 
 
-def replace_whole(files: Files, path: Path, data: bytes) -> None:
+def replace_whole(files: Files, path: Path, data: bytes, *, has_one_writer: bool = True) -> None:
     """Replace a small file durably: after a crash the file has its old bytes or all of ``data``.
 
-    If a write fails, no temporary file is left, and ``OSError`` names ``path``.
+    If a write fails, no temporary file is left, and ``OSError`` names ``path``. Without
+    ``has_one_writer``, others can replace the file at the same time; the last one wins.
     """
+    part = part_of(path) if has_one_writer else part_of(path, os.urandom(4).hex())
     try:
-        _replace_by(files, part_of(path), path, data)
+        _replace_by(files, part, path, data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     files.sync_folder(path.parent)
 
 
-def part_of(path: Path) -> Path:
+def part_of(path: Path, *writer: str) -> Path:
     """The temporary file of ``replace_whole``. A killed program can leave it."""
-    return path.with_name(f".{path.name}.tmp")
+    return path.with_name(".".join(("", path.name, *writer, "tmp")))
 
 
 def write_out(path: Path, data: bytes) -> None:
@@ -146,7 +148,7 @@ def write_out(path: Path, data: bytes) -> None:
     if number is None and _has_type(path, stat.S_IFBLK):
         raise OSError(errno.EINVAL, "a block device, such as a disk: give a file", str(path))
     if number is None and not _is_stream_at(path):
-        replace_whole(LOCAL_FILES, path, data)
+        replace_whole(LOCAL_FILES, path, data, has_one_writer=False)
         return
     try:
         with os.fdopen(_opened_to_write(path, number), "wb") as stream:

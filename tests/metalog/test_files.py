@@ -137,6 +137,24 @@ def test_a_small_file_is_replaced_whole(tmp_path: Path) -> None:
     assert LOCAL_FILES.names(tmp_path) == ["a"]
 
 
+def test_two_can_write_out_one_file_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync = os.fsync
+
+    def second(descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        write_out(tmp_path / "a", b"of the second")
+        assert (tmp_path / "a").read_bytes() == b"of the second"
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", second)
+    write_out(tmp_path / "a", b"of the first")
+    assert os.fsync is sync
+    assert (tmp_path / "a").read_bytes() == b"of the first"
+    assert LOCAL_FILES.names(tmp_path) == ["a"]
+
+
 def test_what_cannot_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for path in (tmp_path / "folder", tmp_path / "nowhere" / "a"):

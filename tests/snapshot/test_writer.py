@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -51,7 +53,8 @@ def test_it_is_synced_before_it_has_its_name() -> None:
     path = write_snapshot(image, FOLDER, timestamp=1000, files=disk)
     name = snapshot_name(SnapshotId(5, 1))
     assert path == FOLDER / name
-    part = f"{name}.part"
+    part = disk.steps[0].removeprefix("create ")
+    assert re.fullmatch(rf"{name}\.[0-9a-f]{{8}}\.part", part)
     assert [step for step in disk.steps if not step.startswith("write")] == [
         f"create {part}",
         f"sync {part}",
@@ -98,3 +101,22 @@ def test_an_older_one_that_was_never_finished_goes_when_a_newer_one_is_whole(
         (tmp_path / name).write_bytes(b"half")
     path = write_snapshot(image, tmp_path, timestamp=1000)
     assert {each.name for each in tmp_path.iterdir()} == {path.name, newer}
+
+
+@pytest.mark.parametrize("in_avro", [False, True])
+def test_two_can_write_one_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_avro: bool
+) -> None:
+    image = image_of(kafka_case("basic-4.3").log_dir)
+    sync = os.fsync
+
+    def second(descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        write_snapshot(image, tmp_path, timestamp=1000, in_avro=in_avro)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", second)
+    path = write_snapshot(image, tmp_path, timestamp=1000, in_avro=in_avro)
+    assert os.fsync is sync
+    assert image_of(path) == image
+    assert list(tmp_path.iterdir()) == [path]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from metalog.disk.files import LOCAL_FILES, replace_whole, write_out
+from metalog.disk.files import write_out
 from metalog.errors import InvalidRequest
 from metalog.grouping import grouped
 from metalog.image.metadata import MetadataImage
@@ -305,7 +305,7 @@ def _write_split(
     for principal, part in _by_principal(document):
         path = folder / f"{_file_of(principal)}{suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_whole(LOCAL_FILES, path, write(part))
+        write_out(path, write(part))
         written.add(path)
     for path in sorted(folder.rglob(f"*{suffix}")):
         if path not in written:
@@ -325,8 +325,7 @@ def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
 
 def _file_of(principal: str) -> str:
     """``User/alice``: a path that cannot leave the folder, different for each name."""
-    kind, name = parse_principal(principal)
-    return "/".join(_file_name(part) for part in (kind, name))
+    return "/".join(map(_file_name, parse_principal(principal)))
 
 
 def _file_name(text: str) -> str:
@@ -335,9 +334,8 @@ def _file_name(text: str) -> str:
     if len(escaped) > _LONGEST_NAME:
         digest = sha256(escaped.encode()).hexdigest()
         escaped = f"{escaped[: _LONGEST_NAME - len(digest)]}%-{digest}"
-    if not escaped or escaped[0] in ". ":
-        escaped = f"%{ord(escaped[0]):02X}{escaped[1:]}" if escaped else "%"
-    return escaped
+    first = escaped[:1] or "%"
+    return (f"%{ord(first):02X}" if first in ". " else first) + escaped[1:]
 
 
 def _write_snapshot(exported: SourceDocument, arguments: Namespace, output: Output) -> None:
