@@ -41,8 +41,9 @@ _MONTHS: Final = (
 )  # fmt: skip
 _TIME: Final = re.compile(
     r"(?<!\d)(?:(\d{4})([-/]?)(\d\d)\2(\d\d)|(\d\d)[ /-]([A-Z][a-z]{2})[ /-](\d{4}))"
-    r"[ T:](\d\d):?(\d\d):?(\d\d)(?:[,.](\d{1,9}))?(?!\d)"
-    r"( ?(?:Z|UTC|GMT|[CEW]ES?T|BST|IST|MSK|[ECMP][SD]T|[JK]ST|SGT|HKT|A[CE][SD]T|NZ[SD]T)\b"
+    r"[ T:](\d\d):?(\d\d):?(\d\d)(?:[,.:](\d{1,9}))?(?!\d)(?: ?([AP])\.?M\b)?"
+    r"( ?(?:GMT|UTC)[+-]\d\d?(?::?\d\d)?(?![\d:])"
+    r"| ?(?:Z|UTC|GMT|[CEW]ES?T|BST|IST|MSK|[ECMP][SD]T|[JK]ST|SGT|HKT|A[CE][SD]T|NZ[SD]T)\b"
     r"| ?[+-]\d\d:?\d\d(?!\d)|[+-]\d\d(?![\d:]))?"
 )
 _GLUED: Final = re.compile(r".*\d(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)", re.DOTALL)
@@ -54,6 +55,7 @@ _COMMON: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"(\d{9,19})(?:\.(\d{1,9}))?")
 _OFFSET: Final = re.compile(r"([+-])(\d\d):?(\d\d)?")
+_GMT_OFFSET: Final = re.compile(r"(?:GMT|UTC)([+-])(\d\d?)(?::?(\d\d))?")
 _UTC_NAMES: Final = ("Z", "UTC", "GMT")
 _EPOCH_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -108,9 +110,10 @@ class Zone:
 
     def instant(self, local: datetime, abbreviation: str = "") -> Instant:
         """The instant of ``local``. Raises ``InvalidRequest`` if the zone's clocks never show
-        ``local``, or not with ``abbreviation``."""
+        ``local``, or not with ``abbreviation``. Some zones have no abbreviation, but the JVM writes
+        one, such as ``SGT``: then ``abbreviation`` is ignored."""
         first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
-        if abbreviation:
+        if abbreviation and str(first.tzname())[:1].isalpha():
             matching = [each for each in (first, second) if each.tzname() == abbreviation]
             if not matching:
                 raise InvalidRequest(
@@ -319,15 +322,17 @@ def _calendar_time(found: re.Match[str], zone: Zone) -> Instant:
         minute,
         second,
         fraction,
+        half,
         zone_text,
     ) = found.groups()
     zone_text = (zone_text or "").strip()
-    offset = _OFFSET.fullmatch(zone_text)
+    offset = _OFFSET.fullmatch(zone_text) or _GMT_OFFSET.fullmatch(zone_text)
     try:
         if month_name is not None:
             year, month, day = other_year, str(_MONTHS.index(month_name) + 1), other_day
+        hours = int(hour) if half is None else int(hour) % 12 + 12 * (half == "P")
         local = datetime(
-            int(year), int(month), int(day), int(hour), int(minute), int(second),
+            int(year), int(month), int(day), hours, int(minute), int(second),
             microsecond=int((fraction or "0").ljust(6, "0")[:6]),
         )  # fmt: skip
         if offset is not None:

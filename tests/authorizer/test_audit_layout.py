@@ -44,6 +44,8 @@ def read_time(text: str, zone: Zone) -> datetime:
         "2026/11/21 18:35:36,123 INFO ",
         "21 Nov 2026 18:35:36,123 INFO ",
         "21/Nov/2026:18:35:36.123 INFO ",
+        "2026-11-21 18:35:36:123 INFO ",
+        "2026-11-21 06:35:36,123 PM INFO ",
         "<134>1 2026-11-21T20:00:00.5+01:00 broker-1 kafka 99 - - [2026-11-21 18:35:36,123] INFO ",
         "2026-11-21T23:59:59.999999999Z stdout F [2026-11-21 18:35:36,123] INFO ",
         "Nov 21 18:35:40 broker-1 kafka[99]: [2026-11-21 18:35:36,123] INFO ",
@@ -64,6 +66,9 @@ def test_a_time_without_a_zone_is_one_of_the_zone_given(prefix: str) -> None:
         "2026-11-21T19:35:36.123456+01:00 INFO ",
         "2026-11-21 19:35:36,123 +0100 INFO ",
         "2026-11-21T10:35:36,123-08 INFO ",
+        "2026-11-21 19:35:36,123 GMT+01:00 INFO ",
+        "2026-11-21 10:35:36,123 GMT-8 INFO ",
+        "[2026-11-22 12:05:36,123 AM UTC+0530] INFO ",
         "1795286136123 INFO ",
         "[1795286136.123] INFO ",
         "<134>1 2026-11-21T18:35:36.123Z broker-1 kafka 99 - - ",
@@ -137,6 +142,14 @@ def test_an_abbreviation_of_both_hours_does_not_say_which() -> None:
     moscow = Zone("Europe/Moscow")
     assert local_time("2014-10-26 01:30:00,000 MSK", moscow) == ("2014-10-25T21:30:00+00:00", False)
     assert local_time("2014-10-26 02:30:00,000 MSK", moscow) == ("2014-10-25T23:30:00+00:00", True)
+
+
+def test_an_abbreviation_in_a_zone_that_has_none_is_ignored() -> None:
+    """The JVM writes SGT, and Singapore's clocks are +08 in the time zone database."""
+    singapore = Zone("Asia/Singapore")
+    assert local_time("2026-11-22 02:35:36,000 SGT", singapore) == local_time(
+        "2026-11-21 18:35:36,000", Zone("UTC")
+    )
 
 
 @pytest.mark.parametrize(
