@@ -3,6 +3,7 @@ linear scan with ``spec``; the log is Kafka's, damaged as by writers, disks and 
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import datetime
 from pathlib import Path
@@ -70,6 +71,24 @@ def test_of_a_torn_line_with_a_verdict_both_requests_are_possible(cut: int) -> N
     of_first = {(pattern, name) for principal, pattern, name in names if principal == "User:app"}
     ends = {name for pattern, name in of_first if pattern == "PREFIXED"}
     assert any("payments".startswith(name) or name.startswith("payments") for name in ends)
+
+
+@pytest.mark.parametrize("cut", range(1, 9))
+def test_a_second_torn_line_does_not_hide_the_end_of_the_first(cut: int) -> None:
+    names = said(LINE[: VERDICT_END + 1] + NEXT[:cut] + NEXT)
+    assert ("User:app", "PREFIXED", "") in names
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_half_a_line_of_json_begins_its_name_wherever_it_is_cut(layers: int) -> None:
+    """Also within an escape, or between the two escapes of one character."""
+    name = 'a \U0001f642"\r\\b'
+    text = LINE.replace("payments", name)
+    for _ in range(layers):
+        text = json.dumps({"log": text})
+    for cut in range(text.index("LITERAL"), text.rindex(" for request")):
+        begins = {begun for _, pattern, begun in said(text[:cut]) if pattern == "PREFIXED"}
+        assert any(name.startswith(begun) for begun in begins), text[:cut]
 
 
 @pytest.mark.parametrize("cut", range(1, len(LINE)))

@@ -34,10 +34,12 @@ EMPTY: Final = "an empty line"
 _MOST_TORN: Final = 64
 _MOST_HALVES: Final = 8
 _MOST_POSSIBLE: Final = 256
+_WHOLE_NEXT: Final = r'\[?[12]\d{3}-\d\d|\{"|\x00+'
 _NEXT: Final = re.compile(
-    r'\[?[12]\d{3}-\d\d|\{"|\x00+|(?:\[?[12](?:\d{0,3}|\d{3}-\d?)|\[|\{)\r?\Z'
+    rf"{_WHOLE_NEXT}|(?:\[?[12](?:\d{{0,3}}|\d{{3}}-\d?)|\[|\{{)(?=\r?\Z|{_WHOLE_NEXT})"
 )
-"""The beginning of a next line, or zeros in place of bytes that were never written."""
+"""The beginning of a next line, also if it is cut, or zeros in place of bytes that were never
+written."""
 _NEXT_LINE: Final = re.compile(r'\[?[12]\d{3}-\d\d-\d\d[ T]\d\d|\{"|\x00')
 """The beginning of a next line, in a form that few names have."""
 _REQUEST: Final = " for request = "
@@ -48,7 +50,10 @@ _CUT_CHARACTER: Final = re.compile(
 _MOST_LAYERS: Final = 3
 _ESCAPE: Final = re.compile(r"(?:\\u[0-9A-Fa-f]{4})+|\\.")
 """Escapes of JSON: a character beyond U+FFFF is two escapes side by side."""
-_CUT_ESCAPE: Final = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?\Z")
+_CUT_ESCAPE: Final = re.compile(
+    "(?:[\ud800-\udbff]|\\\\u[Dd][89ABab][0-9A-Fa-f]{2})?"  # half of a surrogate pair
+    r"(?:\\(?:u[0-9A-Fa-f]{0,3})?)?(?=\r?\Z)"
+)
 _STRAY: Final = re.compile("[\udc80-\udcff]+")
 _ENCODINGS: Final = ("cp1252", "latin-1")
 """The encodings of brokers whose locale does not use UTF-8."""
@@ -171,9 +176,9 @@ def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
 
 def _begun(text: str) -> Iterator[Reading]:
     """The readings of ``text``, and of each part before a possible next line, as half a line."""
-    yield from unfinished(text)
-    for found in islice(_NEXT.finditer(text, max(text.find(HEAD), 0)), _MOST_HALVES):
-        yield from unfinished(_CUT_ESCAPE.sub("", text[: found.start()]))
+    nexts = islice(_NEXT.finditer(text, max(text.find(HEAD), 0)), _MOST_HALVES)
+    for end in (len(text), *(found.start() for found in nexts)):
+        yield from unfinished(_CUT_ESCAPE.sub("", text[:end]))
 
 
 def _with_unescaped(text: str) -> Iterator[str]:

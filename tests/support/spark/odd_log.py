@@ -36,7 +36,7 @@ PRINCIPALS: Final = (
     "User:a", "User:CN=d is e", 'User:CN=x,O="A, B"', "User:grün", "User:*", "User:Principal = y",
 )  # fmt: skip
 HOSTS: Final = ("10.0.0.1", "10.0.0.77", "2001:db8:0:0:0:0:0:1")
-LAYOUTS: Final = ("log4j", "plain", "json")
+LAYOUTS: Final = ("log4j", "plain", "json", "ASCII", "docker")
 DAMAGES: Final = ("none", "none", "none", "torn", "half", "never written", "twice")
 
 
@@ -60,10 +60,12 @@ class OddEvent(NamedTuple):
     def line(self, layout: str) -> str:
         time = f"{self.time:%Y-%m-%d %H:%M:%S},{self.time.microsecond // 1000:03}"
         level = "DEBUG" if self.is_allowed else "INFO"
-        if layout == "json":
+        if layout == "docker":
+            return json.dumps({"log": f"{self.line('json')}\n", "stream": "stdout"})
+        if layout in ("json", "ASCII"):
             stamp = time.replace(" ", "T").replace(",", ".")
             fields = {"@timestamp": f"{stamp}Z", "level": level, "message": self._text()}
-            return json.dumps(fields, ensure_ascii=False)
+            return json.dumps(fields, ensure_ascii=layout == "ASCII")
         if layout == "plain":
             return f"{time} {level} {self._text()}"
         return f"[{time}] {level} {self._text()} (kafka.authorizer.logger)"
