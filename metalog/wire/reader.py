@@ -163,7 +163,11 @@ def _read_tagged(
         field = tagged.get(tag)
         if field is not None:
             name, reader = field
-            values[name], _ = reader(data[at:end], 0, elements)
+            values[name], read_size = reader(data[at:end], 0, elements)
+            if read_size != size:
+                raise ValueError(
+                    f"tagged field {tag} has {size} bytes, but its value has {read_size}"
+                )
         at = end
     return at
 
@@ -177,10 +181,9 @@ def _simple(read_value: Reader) -> AnyReader:
 
 
 def _field_reader(field: dataclasses.Field[Any], is_flexible: bool) -> AnyReader:
-    is_tagged = "tag" in field.metadata
     kind, is_nullable = _without_none(field.type)
     if get_origin(kind) is not tuple:
-        return _element_reader(kind, field, is_flexible, is_nullable and not is_tagged)
+        return _element_reader(kind, field, is_flexible, is_nullable)
     inner, _ = _without_none(get_args(kind)[0])
     element = _element_reader(inner, field, is_flexible, is_nullable=False)
     return _array_reader(element, _read_length if is_flexible else read_int32, is_nullable)
@@ -261,10 +264,10 @@ def _read_moment(data: bytes, at: int) -> tuple[datetime.datetime | None, int]:
 
 
 def _slice(data: bytes, at: int, size: int) -> tuple[bytes | None, int]:
-    """None if ``size`` is -1, as in versions before KIP-482."""
-    if size == -1:
+    """None if ``size`` is negative, as in Kafka in versions before KIP-482."""
+    if size < 0:
         return None, at
-    if not 0 <= size <= len(data) - at:
+    if size > len(data) - at:
         raise IndexError(f"{size} bytes are announced, but only {len(data) - at} are left")
     return data[at : at + size], at + size
 

@@ -127,6 +127,28 @@ def test_a_tagged_field_of_a_later_version_is_passed_over() -> None:
     assert (body.throttle_time.total_seconds(), end) == (0.005, len(later))
 
 
+@pytest.mark.parametrize(
+    ("tagged", "cluster_id"), [(b"\0", None), (b"\x01\0\x01\0", None), (b"\x01\0\x02\x02c", "c")]
+)
+def test_a_tagged_field_may_be_null(tagged: bytes, cluster_id: str | None) -> None:
+    body, _ = read(request_type(59, 1), bytes(8) + b"\x01" + tagged)
+    assert body.cluster_id == cluster_id
+
+
+def test_a_tagged_field_that_is_longer_than_its_value_is_refused() -> None:
+    with pytest.raises(Malformed, match="tagged field 0 has 3 bytes, but its value has 2"):
+        read(request_type(59, 1), bytes(8) + b"\x01\x01\0\x03\x02cc")
+
+
+@pytest.mark.parametrize("length", [-1, -2, -(2**15)])
+def test_any_negative_length_is_null_before_kip_482(length: int) -> None:
+    """As in Kafka."""
+    header = request_type(3, 1).__header_schema__
+    client_id = length.to_bytes(2, "big", signed=True)
+    assert read(header, b"\0\3\0\1\0\0\0\7" + client_id)[0].client_id is None
+    assert read(request_type(3, 1), length.to_bytes(4, "big", signed=True))[0].topics is None
+
+
 def test_an_error_code_without_a_name_is_its_number() -> None:
     body, _ = read(ApiVersionsResponse, (20_000).to_bytes(2, "big") + b"\x01\0\0\0\0\0")
     assert body.error_code == 20_000
