@@ -149,14 +149,12 @@ def _written(
 
 
 def _features(parts: Any, version: int, features: Features) -> dict[str, object]:
-    """As in Kafka, version 3 shows a lowest level of 0 as 1, because clients with version 3 cannot
-    read 0."""
-    least = 0 if version > 3 else 1
+    """As in Kafka, version 3 lacks the features with a lowest level of 0, because clients with
+    version 3 cannot read 0."""
     supported = tuple(
-        parts.SupportedFeatureKey(
-            name=name, min_version=max(each.least, least), max_version=each.most
-        )
+        parts.SupportedFeatureKey(name=name, min_version=each.least, max_version=each.most)
         for name, each in sorted(features.supported.items())
+        if version > 3 or each.least > 0
     )
     finalized = tuple(
         parts.FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)

@@ -154,6 +154,11 @@ def test_a_node_tells_what_it_tells(newest: RealKafka, node: Node, listener: str
         assert [int(each.error_code) for each in answers] == [code, code]
         assert len({_features(each) for each in answers}) == 1
         assert [bool(each.api_keys) for each in answers] == [code == 0] * 2
+    for version in (3, 4):
+        body = request_type(API_VERSIONS, version)(
+            client_software_name="c", client_software_version="1"
+        )
+        assert len({_features(asked(place, body)) for place in places}) == 1
     for controller_id in (1, 77):
         body = request_type(UNREGISTER_CONTROLLER, 0)(controller_id=controller_id)
         refusals = [asked(place, body) for place in places]

@@ -18,7 +18,7 @@ from metalog.wire.client.session import ClientSession
 from metalog.wire.frames import FrameReader, Malformed, framed
 from metalog.wire.messages import WireRequest, read_head, read_request, write_response
 from metalog.wire.schema import request_type, response_type
-from metalog.wire.versions import NoCommonVersion, VersionRange, versions_response
+from metalog.wire.versions import Features, NoCommonVersion, VersionRange, versions_response
 
 DESCRIBE_CLUSTER = 60
 SPOKEN = {
@@ -223,3 +223,14 @@ def test_an_api_that_the_peer_lacks() -> None:
 def test_nothing_is_asked_before_the_login() -> None:
     with pytest.raises(RuntimeError, match="the login comes first"):
         session_of(SCRAM).ask(cluster_request())
+
+
+@pytest.mark.parametrize(("version", "shown"), [(3, ["new"]), (4, ["new", "old"])])
+def test_version_3_lacks_the_features_whose_range_begins_at_0(
+    version: int, shown: list[str]
+) -> None:
+    """As in Kafka: clients with this version cannot read them."""
+    features = Features({"old": VersionRange(0, 1), "new": VersionRange(7, 30)}, {"old": 1}, 5)
+    body = versions_response(version, ErrorCode.NONE, SPOKEN, features)
+    assert [each.name for each in body.supported_features] == shown
+    assert [each.name for each in body.finalized_features] == ["old"]
