@@ -38,6 +38,8 @@ MECHANISMS: Final[Mapping[int, ScramMechanism]] = {each.value: each for each in 
 _TWICE: Final = ApiError(
     ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 )
+_NO_KEY: Final = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+"""The error of an empty salted password, which Java refuses as a key."""
 _UNSUPPORTED: Final = ApiError(
     ErrorCode.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM"
 )
@@ -112,6 +114,9 @@ def alter_credentials(
         results[change.name] = error
         if not error:
             wanted[change.name] = (_record_of(change), 0)
+    for name in [each.name for each in request.upsertions if not each.salted_password]:
+        if wanted.pop(name, None) is not None:
+            results[name] = _NO_KEY
     return ControllerResult(list(wanted.values()), results)
 
 

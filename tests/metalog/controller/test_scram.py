@@ -2,7 +2,7 @@
 
 import pytest
 
-from metalog.controller.result import SUCCESS
+from metalog.controller.result import SUCCESS, ApiError
 from metalog.controller.scram import (
     AlterScramRequest,
     ScramDeletion,
@@ -93,6 +93,15 @@ def test_a_bad_upsertion_is_refused_alone(change, code, message):
     records, results = altered(TODAY, upsertions=[change, upsertion("good")])
     assert results == {change.name: (code, message), "good": SUCCESS}
     assert [record.name for record, _ in records] == ["good"]
+
+
+def test_an_empty_salted_password_is_refused_last_and_alone():
+    no_key = upsertion("u")._replace(salted_password=b"")
+    records, results = altered(TODAY, upsertions=[no_key, upsertion("v")])
+    assert results == {"u": ApiError(ErrorCode.UNKNOWN_SERVER_ERROR), "v": SUCCESS}
+    assert [message.name for message, _ in records] == ["v"]
+    _, results = altered(TODAY, upsertions=[no_key, upsertion("u")])
+    assert results["u"].code is ErrorCode.DUPLICATE_RESOURCE
 
 
 def test_a_user_who_cannot_log_in_is_read_listed_and_deleted():
