@@ -11,6 +11,7 @@ import time
 import uuid
 from concurrent.futures import Future
 from dataclasses import fields
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -42,6 +43,8 @@ DESCRIBE_QUORUM: Final = 55
 _TOPIC: Final = "__cluster_metadata"
 _TOPIC_ID: Final = uuid.UUID(bytes=METADATA_TOPIC_ID)
 _UNKNOWN: Final = -1
+_ENDPOINT_SINCE: Final = {FETCH: 17, FETCH_SNAPSHOT: 1}
+_UNKNOWN_PARTITION: Final = "This server does not host this topic-partition."
 _LONGEST_WAIT_S: Final = 30.0
 _MOST_BYTES: Final = 8 << 20
 _ERROR: Final = KafkaErrorCode
@@ -83,7 +86,8 @@ def _attempt(
 ) -> Body | None:
     bounds = log.bounds()
     error = _epoch_error(bounds, wanted.current_leader_epoch)
-    if wanted.fetch_offset < 0 or wanted.last_fetched_epoch < 0:
+    is_valid = 0 <= wanted.last_fetched_epoch <= wanted.current_leader_epoch
+    if wanted.fetch_offset < 0 or not is_valid or incoming.request.body.max_wait < timedelta():
         error = _ERROR.invalid_request
     served = None
     if bounds is not None and error is _ERROR.none:
@@ -103,9 +107,10 @@ def _attempt(
 
 
 def _endpoint(services: Services, incoming: IncomingRequest, parts: Any) -> dict[str, Any]:
-    """The field with this node's address, if the version has this field. Kafka's observers of a
-    dynamic quorum get the address only from this field, and stop without it."""
-    if not hasattr(parts, "NodeEndpoint"):
+    """The field with this node's address, in the versions in which Kafka fills it. Kafka's
+    observers of a dynamic quorum get the address only from this field, and stop without it."""
+    head = incoming.request.head
+    if head.version < _ENDPOINT_SINCE[head.api_key]:
         return {}
     host, port = services.addresses[incoming.listener.name]
     return {"node_endpoints": (parts.NodeEndpoint(node_id=services.node_id, host=host, port=port),)}
@@ -131,11 +136,11 @@ def _partition(
 ) -> Any:
     known: dict[str, Any] = {}
     if bounds is not None:
+        known["log_start_offset"] = bounds.start
         known["current_leader"] = parts.LeaderIdAndEpoch(
             leader_id=services.node_id, leader_epoch=bounds.epoch
         )
     if served is not None:
-        known["log_start_offset"] = served.log_start
         if served.diverging is not None:
             epoch, end = served.diverging
             known["diverging_epoch"] = parts.EpochEndOffset(epoch=epoch, end_offset=end)
@@ -147,7 +152,7 @@ def _partition(
         partition_index=0,
         error_code=error,
         high_watermark=_UNKNOWN if served is None else served.high_watermark,
-        aborted_transactions=None,
+        aborted_transactions=(),
         records=b"" if served is None else served.records,
         **known,
     )
@@ -231,32 +236,47 @@ def describe_quorum(services: Services, incoming: IncomingRequest) -> Answer:
 def _described(
     services: Services, incoming: IncomingRequest, log: ServedLog, is_last: bool
 ) -> Body:
+    """As in Kafka, a request that is not about the metadata partition alone gets an error for each
+    of its partitions."""
     version = incoming.request.head.version
     parts = response_parts(DESCRIBE_QUORUM, version)
-    bounds = log.bounds()
-    topics = []
-    for topic in incoming.request.body.topics:
-        partitions = []
-        for partition in topic.partitions:
-            error = _epoch_error(bounds, _UNKNOWN)
-            if (topic.topic_name, partition.partition_index) != (_TOPIC, 0):
-                error = _ERROR.unknown_topic_or_partition
-            known = bounds if error is _ERROR.none else None
-            partitions.append(
+    topics = [
+        (topic.topic_name, [each.partition_index for each in topic.partitions])
+        for topic in incoming.request.body.topics
+    ]
+    bounds = None
+    error, message = _ERROR.unknown_topic_or_partition, _UNKNOWN_PARTITION
+    if topics == [(_TOPIC, [0])]:
+        bounds = log.bounds()
+        if bounds is None:
+            message = "the node does not lead the quorum"
+            return refuse_quorum(incoming, ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, message))
+        error, message = _ERROR.none, ""
+    voters = () if bounds is None else (_voter(parts, services, log, bounds),)
+    described = tuple(
+        parts.TopicData(
+            topic_name=name,
+            partitions=tuple(
                 parts.PartitionData(
-                    partition_index=partition.partition_index,
+                    partition_index=index,
                     error_code=error,
-                    leader_id=0 if known is None else services.node_id,
-                    leader_epoch=0 if known is None else known.epoch,
-                    high_watermark=0 if known is None else known.end,
-                    current_voters=() if known is None else (_voter(parts, services, log, known),),
+                    leader_id=0 if bounds is None else services.node_id,
+                    leader_epoch=0 if bounds is None else bounds.epoch,
+                    high_watermark=0 if bounds is None else bounds.end,
+                    current_voters=voters,
                     observers=(),
-                    **({"error_message": None} if version >= 2 else {}),
+                    **({"error_message": message} if version >= 2 else {}),
                 )
-            )
-        topics.append(parts.TopicData(topic_name=topic.topic_name, partitions=tuple(partitions)))
-    newer = {"error_message": "", "nodes": (_node(parts, services),)} if version >= 2 else {}
-    return parts.DescribeQuorumResponse(error_code=_ERROR.none, topics=tuple(topics), **newer)
+                for index in partitions
+            ),
+        )
+        for name, partitions in topics
+    )
+    newer: dict[str, Any] = {}
+    if version >= 2:
+        nodes = () if bounds is None else (_node(parts, services),)
+        newer = {"error_message": "", "nodes": nodes}
+    return parts.DescribeQuorumResponse(error_code=_ERROR.none, topics=described, **newer)
 
 
 def _voter(parts: Any, services: Services, log: ServedLog, bounds: LogBounds) -> Any:

@@ -30,7 +30,6 @@ _PLACES_KEPT: Final = 64
 class Served(NamedTuple):
     """An answer to an observer. ``diverging`` is an epoch and its end offset in this log."""
 
-    log_start: int
     high_watermark: int
     records: bytes = b""
     diverging: tuple[int, int] | None = None
@@ -65,7 +64,7 @@ class ServedLog:
         Its records have at most ``most_bytes``, or are a single batch.
         """
         folder = read_folder(self._log.path, LOCAL_FILES)
-        served = Served(bounds.start, bounds.end)
+        served = Served(bounds.end)
         newest = folder.snapshots[-1] if folder.snapshots else None
         follows_snapshot = (
             offset == bounds.start > 0 and SnapshotId(offset, last_epoch) in folder.snapshots

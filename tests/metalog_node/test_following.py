@@ -129,7 +129,9 @@ def test_what_an_observer_is_told_of_an_odd_place(controller: Node) -> None:
     add(controller, "one")
     end, epoch = ends(controller)
     asked = {
-        "epoch too low": FetchPosition(end, epoch, epoch - 1, end),
+        "epoch too low": FetchPosition(end, epoch - 1, epoch - 1, end),
+        "epoch below that of the last record": FetchPosition(end, epoch, epoch - 1, end),
+        "no epoch": FetchPosition(0, 0, -1, end),
         "epoch too high": FetchPosition(end, epoch, epoch + 1, end),
         "past the end": FetchPosition(end + 5, epoch, epoch, end),
         "another history": FetchPosition(end, epoch - 1, epoch, end),
@@ -139,6 +141,8 @@ def test_what_an_observer_is_told_of_an_odd_place(controller: Node) -> None:
     told = {what: ask(controller, place) for what, place in asked.items()}
     assert {what: each.code for what, each in told.items()} == {
         "epoch too low": 74,
+        "epoch below that of the last record": 42,
+        "no epoch": 42,
         "epoch too high": 75,
         "past the end": 0,
         "another history": 0,
@@ -149,6 +153,7 @@ def test_what_an_observer_is_told_of_an_odd_place(controller: Node) -> None:
     assert told["another history"].diverging is not None
     assert told["another history"].diverging[1] < end
     assert {each.leader.epoch for each in told.values()} == {epoch}
+    assert {each.log_start for each in told.values()} == {0}
     here = {1: controller.addresses["CONTROLLER"]}
     assert [each.endpoints for each in told.values()] == [here] * len(told)
     assert (told["at the end"].records, told["at the end"].high_watermark) == (b"", end)
