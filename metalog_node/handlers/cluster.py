@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
+from authorizer.api import cluster, topic
 from metalog.acl import Operation
 from metalog.controller.registration import unregister_controller
 from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode
@@ -47,10 +48,12 @@ def metadata(services: Services, incoming: IncomingRequest) -> Answer:
     version = incoming.request.head.version
     body = incoming.request.body
     topics = body.topics or ()
-    if _TOPIC_IDS_SINCE <= version < _BY_TOPIC_ID_SINCE and any(topic.topic_id for topic in topics):
-        invalid = KafkaErrorCode.invalid_request
-        refused = [(invalid, topic.name or "", topic.topic_id) for topic in topics]
-        return _metadata(incoming, (), refused, KafkaErrorCode.none, {})
+    ids = {each.topic_id: None for each in topics if getattr(each, "topic_id", None)}
+    has_no_name = any(each.name is None for each in topics)
+    if version < _BY_TOPIC_ID_SINCE and (ids or has_no_name):
+        return refuse_metadata(incoming, ApiError(ErrorCode.INVALID_REQUEST))
+    if has_no_name and not ids:
+        return refuse_metadata(incoming, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
     parts = response_parts(METADATA, version)
     here = services.addresses[incoming.listener.name]
     newer: dict[str, Any] = {}
@@ -61,66 +64,70 @@ def metadata(services: Services, incoming: IncomingRequest) -> Answer:
     if version >= 1:
         newer["controller_id"] = services.node_id
     broker = parts.MetadataResponseBroker(node_id=services.node_id, host=here.host, port=here.port)
-    errors = _topic_errors(services, incoming, {topic.name for topic in topics})
-    named = dict.fromkeys((topic.name, getattr(topic, "topic_id", None)) for topic in topics)
-    outcomes = [(errors[name], name, topic_id) for name, topic_id in named]
+    if ids:
+        outcomes = [_topic(version, KafkaErrorCode.unknown_topic_id, None, each) for each in ids]
+    else:
+        outcomes = _named_topics(services, incoming, sorted({each.name for each in topics}))
     return _metadata(incoming, (broker,), outcomes, KafkaErrorCode.none, newer)
 
 
-def _topic_errors(
-    services: Services, incoming: IncomingRequest, topics: set[str | None]
-) -> dict[str | None, KafkaErrorCode]:
-    """The error of each name in ``topics``. No topic exists, but a client learns this only about
-    topics that it may describe."""
-    names = sorted(name for name in topics if name is not None)
-    outcomes: dict[str | None, KafkaErrorCode] = {None: KafkaErrorCode.unknown_topic_id}
+def _named_topics(services: Services, incoming: IncomingRequest, names: list[str]) -> list[Body]:
+    """The answers about ``names``. No topic exists, but a client learns this only about topics
+    that it may describe."""
+    version, body = incoming.request.head.version, incoming.request.body
+    answers: list[Body] = []
     try:
         allowed = allowed_topics(services, incoming, Operation.DESCRIBE, names)
+        for name in names:
+            more: dict[str, Any] = {}
+            if name not in allowed:
+                code = KafkaErrorCode.topic_authorization_failed
+            elif not _TOPIC_NAME.fullmatch(name):
+                code = KafkaErrorCode.invalid_topic_exception
+            else:
+                code = KafkaErrorCode.unknown_topic_or_partition
+            if name in allowed and getattr(body, "include_topic_authorized_operations", False):
+                operations = authorized_operations(services, incoming, topic(name))
+                more["topic_authorized_operations"] = operations
+            answers.append(_topic(version, code, name, None, **more))
     except AuthorizerNotReady:
-        return outcomes | dict.fromkeys(names, KafkaErrorCode.leader_not_available)
-    for name in names:
-        if name not in allowed:
-            outcomes[name] = KafkaErrorCode.topic_authorization_failed
-        elif not _TOPIC_NAME.fullmatch(name):
-            outcomes[name] = KafkaErrorCode.invalid_topic_exception
-        else:
-            outcomes[name] = KafkaErrorCode.unknown_topic_or_partition
-    return outcomes
+        code = KafkaErrorCode.leader_not_available
+        return [_topic(version, code, name, None) for name in names]
+    return answers
+
+
+def _topic(
+    version: int, code: KafkaErrorCode, name: str | None, topic_id: Any, **more: Any
+) -> Body:
+    if version >= _TOPIC_IDS_SINCE:
+        more["topic_id"] = topic_id
+    parts = response_parts(METADATA, version)
+    return parts.MetadataResponseTopic(error_code=code, name=name, partitions=(), **more)
 
 
 def _metadata(
     incoming: IncomingRequest,
     brokers: tuple[Any, ...],
-    topics: list[tuple[KafkaErrorCode, str | None, Any]],
+    topics: list[Body],
     error: KafkaErrorCode,
     newer: dict[str, Any],
 ) -> Body:
     version = incoming.request.head.version
-    parts = response_parts(METADATA, version)
     if version >= 3:
         newer["throttle_time"] = NO_THROTTLING
     if version >= 13:
         newer["error_code"] = error
-    return parts.MetadataResponse(
-        brokers=brokers,
-        topics=tuple(
-            parts.MetadataResponseTopic(
-                error_code=code,
-                name=name,
-                partitions=(),
-                **({"topic_id": topic_id} if version >= _TOPIC_IDS_SINCE else {}),
-            )
-            for code, name, topic_id in topics
-        ),
-        **newer,
-    )
+    declared = response_type(METADATA, version)
+    return declared(brokers=brokers, topics=tuple(topics), **newer)
 
 
 def refuse_metadata(incoming: IncomingRequest, error: ApiError) -> Body:
     """A response with ``error``. Before version 13, only the topics have a field for an error."""
-    code = error_fields(error)["error_code"]
-    named = incoming.request.body.topics or ()
-    topics = [(code, topic.name, getattr(topic, "topic_id", None)) for topic in named]
+    code, version = error_fields(error)["error_code"], incoming.request.head.version
+    topics = [
+        _topic(version, code, each.name or "", getattr(each, "topic_id", None))
+        for each in incoming.request.body.topics or ()
+    ]
     return _metadata(incoming, (), topics, code, {})
 
 
@@ -162,7 +169,7 @@ def describe_cluster(services: Services, incoming: IncomingRequest) -> Answer:
 
 
 def _shown_operations(services: Services, incoming: IncomingRequest) -> int:
-    operations = authorized_operations(services, incoming)
+    operations = authorized_operations(services, incoming, cluster())
     return operations if operations & (1 << Operation.DESCRIBE) else 0
 
 

@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
-from authorizer.api import Action, RequestContext, cluster, topic
+from authorizer.api import Action, RequestContext, ResourcePattern, cluster, topic
 from authorizer.engine.decide import ALLOWED
 from authorizer.engine.index import AclIndex
 from authorizer.interface import Authorizer
-from metalog.acl import SUPPORTED_OPERATIONS, Operation, ResourceType
+from metalog.acl import SUPPORTED_OPERATIONS, Operation
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.errors import ApiError, ErrorCode, InvalidRequest, MetalogError
@@ -236,13 +236,15 @@ def item_count(incoming: IncomingRequest, array: str) -> int:
     return len(getattr(request.body, array))
 
 
-def authorized_operations(services: Services, incoming: IncomingRequest) -> int:
-    """The operations on the cluster that the client may do, as a bit field (KIP-430)."""
-    supported = sorted(SUPPORTED_OPERATIONS[ResourceType.CLUSTER])
+def authorized_operations(
+    services: Services, incoming: IncomingRequest, resource: ResourcePattern
+) -> int:
+    """The operations on ``resource`` that the client may do, as a bit field (KIP-430)."""
+    supported = sorted(SUPPORTED_OPERATIONS[resource.resource_type])
     if services.authorizer is None:
         return sum(1 << operation for operation in supported)
     actions = [
-        Action(operation, cluster(), log_if_allowed=False, log_if_denied=False)
+        Action(operation, resource, log_if_allowed=False, log_if_denied=False)
         for operation in supported
     ]
     results = services.authorizer.authorize(incoming.context, actions)

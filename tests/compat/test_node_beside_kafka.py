@@ -255,6 +255,10 @@ def user_changes() -> Iterator[Body]:
         wire.upsertion("too many", 1, 16385),
         wire.upsertion("no mechanism", 0),
         wire.upsertion("no salt", salt=b""),
+        wire.upsertion("no key", salted_password=b""),
+        wire.upsertion("no key and too few", 1, 4095, salted_password=b""),
+        wire.upsertion("no key, twice", salted_password=b""),
+        wire.upsertion("no key, twice"),
     )
     yield wire.alter_users(
         wire.upsertion("u1"),
@@ -322,10 +326,39 @@ def metadata_requests() -> Iterator[Body]:
         topics = [{"name": name, **unnamed} for name in ("not-there", "no name", "..", "")]
         asked: list[Any] = [[each] for each in topics] + [topics, topics + topics, []]
         if version >= 10:
-            asked.append([{"name": None, "topic_id": uuid.UUID(int=77)}])
+            by_id = {"name": None, "topic_id": uuid.UUID(int=77)}
+            by_both = {"name": "not-there", "topic_id": uuid.UUID(int=78)}
+            by_neither = {"name": None, "topic_id": None}
+            asked += [[by_id], [by_both], [by_id, by_id, by_both, *topics], [*topics, by_neither]]
         for each in asked:
             named = tuple(parts.MetadataRequestTopic(**topic) for topic in each)
             yield parts.MetadataRequest(topics=named, **since)
+            if version >= 8:
+                shown = {**since, "include_topic_authorized_operations": True}
+                yield parts.MetadataRequest(topics=named, **shown)
+
+
+def quorum_requests() -> Iterator[Body]:
+    """For other partitions than that of the metadata, or more."""
+    for version in range(3):
+        parts = request_parts(wire.QUORUM, version)
+        for topics in (
+            [],
+            [("__cluster_metadata", [])],
+            [("__cluster_metadata", [1])],
+            [("__cluster_metadata", [0, 0])],
+            [("__cluster_metadata", [0]), ("t", [0])],
+            [("t", [0, 1]), ("", [])],
+        ):
+            yield parts.DescribeQuorumRequest(
+                topics=tuple(
+                    parts.TopicData(
+                        topic_name=name,
+                        partitions=tuple(parts.PartitionData(partition_index=each) for each in of),
+                    )
+                    for name, of in topics
+                )
+            )
 
 
 def out_of_turn() -> Iterator[Body]:
@@ -339,8 +372,11 @@ def held_beside(theirs: Address, ours: Address, requests: Callable[[], Iterator[
 
 @pytest.mark.parametrize(
     "requests",
-    [acl_requests, user_changes, descriptions, user_removals, cluster_requests, out_of_turn],
-)
+    [
+        acl_requests, user_changes, descriptions, user_removals, cluster_requests, out_of_turn,
+        quorum_requests,
+    ],
+)  # fmt: skip
 def test_requests_to_a_broker(
     clusters: TwoClusters, requests: Callable[[], Iterator[Body]]
 ) -> None:
@@ -352,7 +388,8 @@ def test_metadata_of_topics_that_are_not_there(clusters: TwoClusters) -> None:
 
 
 @pytest.mark.parametrize(
-    "requests", [acl_requests, user_changes, user_removals, cluster_requests, out_of_turn]
+    "requests",
+    [acl_requests, user_changes, user_removals, cluster_requests, out_of_turn, quorum_requests],
 )
 def test_requests_to_a_controller(
     clusters: TwoClusters, requests: Callable[[], Iterator[Body]]

@@ -16,7 +16,7 @@ from metalog.wire.client.security import PLAINTEXT, ClientSettings
 from metalog.wire.schema import Body, request_parts, request_type
 
 METADATA, DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS = 3, 29, 30, 31
-QUOTAS, DESCRIBE_SCRAM, ALTER_SCRAM, DESCRIBE_CLUSTER = 48, 50, 51, 60
+QUOTAS, DESCRIBE_SCRAM, ALTER_SCRAM, QUORUM, DESCRIBE_CLUSTER = 48, 50, 51, 55, 60
 
 _PLACES = frozenset(("host", "port", "cluster_id", "rack", "throttle_time"))
 """Fields in which two clusters differ."""
@@ -68,9 +68,19 @@ def _filter(version: int, changed: Mapping[str, object]) -> dict[str, object]:
     return {**given, **changed}
 
 
-def upsertion(name: str, mechanism: int = 1, iterations: int = 4096, salt: bytes = b"salt") -> Any:
+def upsertion(
+    name: str,
+    mechanism: int = 1,
+    iterations: int = 4096,
+    salt: bytes = b"salt",
+    salted_password: bytes = bytes(32),
+) -> Any:
     return request_parts(ALTER_SCRAM, 0).ScramCredentialUpsertion(
-        name=name, mechanism=mechanism, iterations=iterations, salt=salt, salted_password=bytes(32)
+        name=name,
+        mechanism=mechanism,
+        iterations=iterations,
+        salt=salt,
+        salted_password=salted_password,
     )
 
 

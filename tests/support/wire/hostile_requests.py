@@ -15,7 +15,13 @@ from metalog.wire.schema import request_type
 from metalog_node import HandledApi
 
 FIXED = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "timedelta_i32": 4, "uuid": 16}
-VALUES = {"mechanism": 1, "hash_type": 1, "match_type": 1, "iterations": 4096}
+VALUES = {
+    "mechanism": 1,
+    "hash_type": 1,
+    "match_type": 1,
+    "iterations": 4096,
+    "include_topic_authorized_operations": 1,
+}
 A_CODE = 3
 """The fields with a code: of a resource type, a pattern type, an operation or a permission."""
 LONGEST_TEXT = 32_767
