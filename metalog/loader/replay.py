@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from metalog.errors import CorruptLog, CorruptSnapshot
+from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import (
@@ -191,14 +191,12 @@ class Loader:
     def load_snapshot(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
         """Replace the whole state by a snapshot; ``batches`` include its header and footer.
 
-        Raises ``CorruptLog`` if the snapshot cannot be replayed, or ends before a replayed record.
+        Raises ``CorruptLog`` if the snapshot cannot be replayed, and ``Diverged`` if it ends before
+        a replayed record: the log has another record there.
         """
         try:
             if id.end_offset < self._replayed.offset:
-                raise CorruptSnapshot(
-                    f"the snapshot {id} ends before offset {self._replayed.offset}, which the"
-                    " log has reached"
-                )
+                raise _diverged(self._replayed.offset, id.end_offset)
             self._replace(id, batches)
         except CorruptLog as fault:
             self.note_fault(fault)
@@ -231,11 +229,7 @@ class Loader:
 
     def _truncate(self, offset: int) -> None:
         if offset < self._replayed.offset:
-            raise Diverged(
-                f"the log lost committed records below offset {self._replayed.offset}",
-                offset=offset,
-                advice="it is read again from its beginning",
-            )
+            raise _diverged(self._replayed.offset, offset)
         if self.high_watermark is not None and self.high_watermark > offset:
             self.high_watermark = None
         while self._waiting and self._waiting[-1].next_offset > offset:
@@ -386,6 +380,14 @@ def feed(loader: Loader, log: Log, events: Iterable[LogEvent]) -> None:
             loader.load_snapshot(event.id, log.open_snapshot(event.id))
         else:
             loader.handle(event)
+
+
+def _diverged(replayed: int, offset: int) -> Diverged:
+    return Diverged(
+        f"the log lost committed records below offset {replayed}",
+        offset=offset,
+        advice="it is read again from its beginning",
+    )
 
 
 def _misplaced(batch: Batch, problem: str, offset: int | None = None) -> CorruptLog:
