@@ -164,12 +164,8 @@ class QuorumLog:
         """The events from offset ``start`` up to the current end of the log."""
         self.refresh()
         end = self.bounds().end
-        snapshot = self._leader_state().snapshot
-        if snapshot is None or start >= snapshot.end_offset:
-            self._follower.resume(start)
-        else:  # without the last epoch: to an old epoch, Kafka sends only a snapshot
-            self._follower.seek(start)
         self._pending.clear()
+        self._resume(start)
         while True:
             if not self._pending:
                 if self._follower.position >= end:
@@ -184,6 +180,33 @@ class QuorumLog:
                 return
             if isinstance(event, HighWatermark):
                 end = min(end, event.offset)
+
+    def _resume(self, start: int) -> None:
+        """Read from ``start`` on; ``Truncated`` is pending if the record before it is another one.
+
+        To an old epoch, Kafka sends only a snapshot, even if it has the records. So below the
+        newest snapshot, this method compares the previous record's epoch, and Kafka does not.
+        """
+        follower, state = self._follower, self._leader_state()
+        if state.snapshot is None or not state.start < start < state.snapshot.end_offset:
+            follower.resume(start)
+            return
+        before = follower.epoch_before(start)
+        if before is None:
+            follower.seek(start)
+            return
+        follower.seek(start - 1)
+        events: Sequence[LogEvent] = ()
+        while all(isinstance(event, HighWatermark) for event in events):
+            events = self._advance(_READ_WAIT_S)
+        first = next(event for event in events if not isinstance(event, HighWatermark))
+        if not isinstance(first, Appended):
+            self._pending += events
+        elif first.batch.epoch == before:
+            follower.seek(start)
+        else:
+            follower.seek(start - 1)
+            self._pending.append(Truncated(start - 1))
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
         """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""

@@ -28,6 +28,7 @@ UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIME
 BROKER_NOT_AVAILABLE (while it shuts down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
 UNKNOWN_LEADER_EPOCH."""
 _INCONSISTENT_CLUSTER_ID: Final = 104
+_UNKNOWN_EPOCH: Final = -1
 
 
 class Epochs:
@@ -97,6 +98,7 @@ class Follower:
         self._leading: Address | None = None
         self._endpoints: dict[int, Address] = {}
         self._avoided: set[Address] = set()
+        self._read_epochs = Epochs()
         self.seek(0)
 
     def seek(self, offset: int, before: int | None = None) -> None:
@@ -109,9 +111,19 @@ class Follower:
     def resume(self, offset: int) -> None:
         """Read again from ``offset`` on, which can be inside a batch. With the epoch of the
         previous record, the leader detects a divergence."""
-        before = self._epochs.at(offset - 1)
         self.seek(offset)
-        self._epochs = Epochs(offset, before)
+        self._epochs = Epochs(offset, self.epoch_before(offset))
+
+    def epoch_before(self, offset: int) -> int | None:
+        """The epoch of the record before ``offset`` when it was last read; None if unknown."""
+        epoch = self._read_epochs.at(offset - 1)
+        return None if epoch == _UNKNOWN_EPOCH else epoch
+
+    def _remember(self, start: int, end: int, epoch: int) -> None:
+        self._read_epochs.truncate(start)
+        if self._read_epochs.end < start:
+            self._read_epochs.extend(_UNKNOWN_EPOCH, start)
+        self._read_epochs.extend(epoch, end)
 
     def begin_with(self, address: Address) -> None:
         """Ask the controller at ``address`` first."""
@@ -189,6 +201,9 @@ class Follower:
         batches that the leader does not have. A new leader has no high-water mark until it commits
         a record. Until then its records are not read: after data loss, the old mark is not valid.
         """
+        before = self._epochs.at(self.position - 1)
+        if before is not None:  # if it is a snapshot's, the reader has loaded it
+            self._remember(self.position - 1, self.position, before)
         self.log_start = max(fetched.log_start, 0)
         if fetched.diverging is not None:
             return [self._truncated(*fetched.diverging)]
@@ -223,6 +238,8 @@ class Follower:
             self.seek(1)
             return Gap(0, 1, lost=False)
         self.seek(snapshot.end_offset, snapshot.epoch)
+        if self.epoch_before(self.position) is None:  # else the reader can fail to load it
+            self._remember(self.position - 1, self.position, snapshot.epoch)
         return SnapshotNeeded(snapshot)
 
     def _batches(self, controller: Address, records: bytes) -> list[Batch]:
@@ -249,6 +266,7 @@ class Follower:
             raise CorruptLog(f"the answer begins after this offset, at offset {batch.base_offset}")
         self._continuity.admit(batch)
         self._epochs.extend(batch.epoch, batch.next_offset)
+        self._remember(batch.base_offset, batch.next_offset, batch.epoch)
         self.position = batch.next_offset
 
 

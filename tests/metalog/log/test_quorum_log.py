@@ -17,16 +17,18 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.errors import ErrorCode, InvalidSource
 from metalog.hosts.host_port import parse_addresses
+from metalog.ids import SnapshotId
 from metalog.loader import Ready
 from metalog.log.quorum import controller_connection, observer
 from metalog.log.quorum.controller_connection import ControllerConnection
 from metalog.log.quorum.observer import QuorumLog
 from metalog.log.quorum.observer_state import Follower
-from metalog.ports import Appended, HighWatermark
+from metalog.ports import Appended, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, encode_batch
 from metalog.replica.replica import Replica
 from metalog.wire.client.sasl import AuthenticationFailed
 from metalog.wire.client.security import PLAINTEXT, client_settings
+from metalog.wire.fetch import EpochLeader, Fetched
 from metalog.wire.frames import FrameReader, framed
 from metalog.wire.messages import WireRequest, read_request, write_response
 from metalog.wire.schema import response_parts
@@ -183,9 +185,51 @@ def test_what_is_read_again_is_compared_with_the_leaders_log() -> None:
     with controller(answer) as address, closing(QuorumLog(address)) as log:
         assert len([*log.read(0)]) == len([*log.read(2)]) + 2
         assert asked_epochs[-1] == (2, 0)
-        lead = leading_with_snapshot
-        assert list(log.read(2))
-        assert asked_epochs[-1] == (2, 1), "below a snapshot, Kafka would send it for epoch 0"
+
+
+@pytest.mark.parametrize(("epoch", "first"), [(0, HighWatermark(3)), (1, Truncated(1))])
+def test_below_a_snapshot_the_reader_compares_the_record_before(
+    epoch: int, first: LogEvent
+) -> None:
+    """To an old epoch, Kafka would send the snapshot in place of records that it has."""
+    old = [leader_change(0, 0), batch(1, ace(1), epoch=0), batch(2, ace(2), epoch=0)]
+    lead, asked_epochs = leading(3, old), []
+
+    def answer(asked: Any) -> Any:
+        place = asked.topics[0].partitions[0]
+        asked_epochs.append((place.fetch_offset, place.last_fetched_epoch))
+        return lead(asked)
+
+    def with_snapshot(asked: Any) -> Any:
+        place = asked.topics[0].partitions[0]
+        if place.fetch_offset == 0 and place.current_leader_epoch == 1:
+            return fetched(mark=3, snapshot=3)
+        return leading(3, LOG if epoch else old)(asked)
+
+    with controller(answer) as address, closing(QuorumLog(address)) as log:
+        assert list(log.read(0))
+        lead = with_snapshot
+        for _ in range(2 - epoch):
+            read = list(log.read(2))
+            assert (read[0], len(read)) == (first, 2 - epoch)
+        assert {each for each in asked_epochs[-2:] if each[0]} <= {(1, 1), (2, 1)}
+
+
+def test_a_snapshot_that_cannot_be_loaded_leaves_the_epochs_before_it_known() -> None:
+    """Otherwise the next attempt would read on in a log that lost the records before."""
+    follower = Follower(parse_addresses("a:1"))
+    sent = encode_batch(LOG[0]) + encode_batch(LOG[1])
+    leader = EpochLeader(1, 4)
+    [*_, last] = follower.read(follower.target, Fetched(0, leader, {}, 2, 0, None, None, sent))
+    assert isinstance(last, Appended)
+    named = Fetched(0, leader, {}, 2, 0, None, SnapshotId(2, 4))
+    assert SnapshotNeeded(SnapshotId(2, 4)) in follower.read(follower.target, named)
+    assert follower.epoch_before(2) == 1
+    follower.read(follower.target, Fetched(0, leader, {}, 2, 0))
+    assert follower.epoch_before(2) == 4
+    named = named._replace(high_watermark=9, snapshot=SnapshotId(9, 4))
+    assert SnapshotNeeded(SnapshotId(9, 4)) in follower.read(follower.target, named)
+    assert follower.epoch_before(9) == 4
 
 
 def test_reading_stops_at_the_mark_of_a_leader_that_lost_records() -> None:
