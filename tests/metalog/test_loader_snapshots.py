@@ -7,7 +7,7 @@ import pytest
 from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.ids import SnapshotId
 from metalog.image.manifest import LogManifest, Provenance, SnapshotManifest
-from metalog.loader import Loader, Loading, Ready, Stale, feed
+from metalog.loader import Diverged, Loader, Loading, Ready, Stale, feed
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, HighWatermark
 from metalog.records.messages import RemoveAccessControlEntryRecord, UserScramCredentialRecord
@@ -85,10 +85,14 @@ def test_a_snapshot_takes_away_the_users_that_it_lacks() -> None:
     assert delta.scram.changes[mechanism]["a"] is None
 
 
-def test_a_snapshot_does_not_go_back() -> None:
+def test_a_snapshot_that_ends_before_a_replayed_record_shows_a_loss() -> None:
+    """A restored quorum sends it to an old epoch. Without a new start, the lost records would stay
+    in force."""
     loader = loaded(batch(0, ace(1), ace(2)), mark=2)
-    with pytest.raises(CorruptSnapshot, match="ends before offset 2"):
-        loader.load_snapshot(SnapshotId(1, 1), snapshot(ace(1)))
+    before = loader.image
+    with pytest.raises(Diverged, match="lost committed records below offset 2"):
+        loader.load_snapshot(SnapshotId(1, 3), snapshot(ace(1), epoch=3))
+    assert (loader.position, loader.image) == (0, before)
 
 
 def test_a_first_snapshot_waits_for_the_mark() -> None:

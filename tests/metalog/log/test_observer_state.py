@@ -20,7 +20,7 @@ from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded
 from metalog.records.batch import Batch, encode_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
-from tests.support.disk.tiny_log import NOTHING, Recorder, ace, batch, ids, loaded, snapshot, uuid
+from tests.support.disk.tiny_log import NOTHING, Recorder, ace, batch, ids, loaded, uuid
 
 A, B, C = (Address(name, 9093) for name in "abc")
 NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75
@@ -393,16 +393,6 @@ def test_the_mark_of_a_leader_before_a_loss_does_not_hold_for_what_the_next_lead
             loader.handle(event)
     assert (loader.high_watermark, loader.position) == (4, 5)
     assert ids(loader.image) == {1, 2}
-
-
-def test_a_snapshot_that_ends_before_a_replayed_record_shows_a_loss() -> None:
-    """A restored quorum sends it to an old epoch. Without a new start, the lost records would stay
-    in force."""
-    loader = loaded(FIRST, SECOND, THIRD, mark=4)
-    before = loader.image
-    with pytest.raises(Diverged):
-        loader.load_snapshot(SnapshotId(2, 3), snapshot(ace(7), epoch=3))
-    assert (loader.position, loader.image) == (0, before)
 
 
 def test_a_quorum_that_lost_what_it_had_committed_is_read_anew() -> None:
