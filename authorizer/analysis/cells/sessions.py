@@ -263,17 +263,16 @@ class Sessions:
                     self._requests.kind,
                     names,
                     dividing,
-                    tuple(self._around(clients, principal, only_own)),
+                    tuple(self._around(clients, principal)),
                 )
 
-    def _around(
-        self, clients: ClientClass, principal: str, only_own: bool
-    ) -> Iterator[SessionAround]:
-        if only_own:
+    def _around(self, clients: ClientClass, principal: str) -> Iterator[SessionAround]:
+        is_beside_others = self._requests.principals.is_excluded and principal != self._somebody
+        if is_beside_others:
             yield SessionAround((clients.client, self._somebody))
         if clients.around is not None:
             is_outermost = len(clients.matching) == len(clients.own_hosts or ())
-            unless = (clients.around, self._somebody) if only_own and is_outermost else None
+            unless = (clients.around, self._somebody) if is_beside_others and is_outermost else None
             yield SessionAround((clients.around, principal), unless)
 
     def _differing_patterns(

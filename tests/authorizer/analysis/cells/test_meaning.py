@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from ipaddress import ip_address, ip_network
 from itertools import product
 from random import Random
@@ -59,14 +59,18 @@ def turned(
 def test_every_statement_and_every_silence_is_true() -> None:
     random = Random(11)
     seen = set()
-    for _ in range(40):
+    for number in range(60):
         small = world(random, 3)
+        configs = small.config, small.config if number % 2 else world(random, 2).config
         before = acls(random, small)
         after = [each for each in before if random.random() < 0.8]
         after += [acl(random, small) for _ in range(random.randint(0, 2))]
-        changes = access_changes(SetComparison(before, after, small.config))
+        compared = SetComparison(before, after, configs[0], after_config=configs[1])
+        changes = [each for each in access_changes(compared) if each.kind is small.kind]
         some = small._replace(names=random.sample(small.names, 25))
-        check(changes, some, random.sample(CLIENTS, 5), before, after)
+        sides = [Answers(*each) for each in zip((before, after), configs, strict=True)]
+        supers = configs[0].super_users & configs[1].super_users
+        check(changes, some, supers, random.sample(CLIENTS, 5), sides)
         seen |= {(each.change, bool(each.exceptions), each.host is None) for each in changes}
     assert len(seen) >= 9
 
@@ -74,11 +78,10 @@ def test_every_statement_and_every_silence_is_true() -> None:
 def check(
     changes: list[AccessChange],
     small: World,
+    supers: Collection[str],
     clients: Sequence[str],
-    before: list[Acl],
-    after: list[Acl],
+    sides: Sequence[Answers],
 ) -> None:
-    sides = [Answers(each, small.config) for each in (before, after)]
     asked = [each for each in Operation if checked_operations(small.kind) >> each & 1]
     for principal, client in product(PRINCIPALS, clients):
         masks = [each.on(small.kind, principal, client, small.names) for each in sides]
@@ -89,7 +92,7 @@ def check(
                 wanted = {(0, 1): AccessChangeKind.GAINS, (1, 0): AccessChangeKind.LOSES}.get(
                     turn, AccessChangeKind.KEEPS
                 )
-                if principal in small.config.super_users:
+                if principal in supers:
                     continue
                 found = turned(changes, principal, client, name, operation)
                 assert found is wanted, (principal, client, name, operation, changes)
@@ -193,7 +196,7 @@ def test_an_own_acl_from_where_everybody_gains_has_no_statement() -> None:
     assert (change.principals, change.host) == ((None,), "10.0.0.9")
 
 
-def test_who_is_named_beside_has_a_statement_apart_from_who_is_not() -> None:
+def test_who_is_named_beside_has_a_statement_only_of_another_change() -> None:
     beside = Requests(
         PrincipalSet(frozenset({"User:x"}), False),
         ANY_HOST,
@@ -202,5 +205,17 @@ def test_who_is_named_beside_has_a_statement_apart_from_who_is_not() -> None:
         NamePattern("t"),
     )
     rules = [allow("t", principal="User:*")]
-    changes = access_changes(SetComparison([], rules, AuthorizerConfig(), separate=[beside]))
-    assert [each.principals for each in changes] == [(None,), ("User:x",)]
+    for own, wanted in ((), [(None,)]), ((deny("t", principal="User:x"),), [(None,), ("User:x",)]):
+        compared = SetComparison([], [*rules, *own], AuthorizerConfig(), separate=[beside])
+        assert [each.principals for each in access_changes(compared)] == wanted
+
+
+def test_who_becomes_a_super_user_while_all_others_lose_keeps_its_access() -> None:
+    """The names of ``User:x`` are in no ACL, but a statement about others does not tell of it."""
+    before, after = AuthorizerConfig(allow_everyone=True), AuthorizerConfig(frozenset({"User:x"}))
+    changes = access_changes(SetComparison([], [], before, after_config=after))
+    topics = [each for each in changes if each.kind is TOPIC]
+    assert [(each.principals, each.change) for each in topics] == [
+        ((None,), AccessChangeKind.LOSES),
+        (("User:x",), AccessChangeKind.KEEPS),
+    ]
