@@ -12,7 +12,7 @@ from authorizer.analysis.cells.names import can_be_named
 from authorizer.analysis.changes.default_rule import without_cover
 from authorizer.analysis.lint import too_open, unusual, without_effect
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
-from metalog.acl import WILDCARD, Acl, PatternType, ResourceType
+from metalog.acl import CLUSTER_NAME, WILDCARD, Acl, PatternType, ResourceType
 
 CHECKS: Final = (*too_open.CHECKS, *without_effect.CHECKS, *unusual.CHECKS)
 
@@ -32,8 +32,8 @@ class CheckResult(NamedTuple):
 def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
     """The results of ``checks`` on ``subject``.
 
-    Together, the removals can open a name to all (``allow.everyone.if.no.acl.found``). Findings on
-    such a name without ``add`` get an empty ``remove``.
+    Together, the removals can open a name to all (``allow.everyone.if.no.acl.found``), with or
+    without the replacements. Findings on such a name get an empty ``remove``.
     """
     results = []
     for check in checks:
@@ -47,12 +47,15 @@ def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckRe
 
 def _without_opening(results: list[CheckResult], acls: Collection[Acl]) -> list[CheckResult]:
     findings = [each for result in results for each in result.found or ()]
-    removed = {acl: None for each in findings if not each.add for acl in each.remove}
-    left = [acl for acl in acls if acl not in removed]
-    opened = {_pattern(acl) for acl in without_cover(filter(_can_match_a_name, removed), left)}
+    opened: set[tuple[ResourceType, str, PatternType]] = set()
+    for applied in (findings, [each for each in findings if not each.add]):
+        removed = {acl: None for each in applied for acl in each.remove}
+        left = [acl for acl in acls if acl not in removed]
+        left += [acl for each in applied for acl in each.add]
+        opened.update(map(_pattern, without_cover(filter(_can_match_a_name, removed), left)))
 
     def safe(finding: Finding) -> Finding:
-        if finding.add or opened.isdisjoint(map(_pattern, finding.remove)):
+        if opened.isdisjoint(map(_pattern, finding.remove)):
             return finding
         advice = "; ".join(filter(None, (finding.advice, _ADD_ACLS_FIRST)))
         return finding._replace(remove=(), advice=advice)
@@ -71,6 +74,8 @@ def _can_match_a_name(acl: Acl) -> bool:
     kind, name, pattern = acl[:3]
     if pattern is PatternType.LITERAL:
         return name == WILDCARD or can_be_named(kind, name)
+    if kind is ResourceType.CLUSTER:
+        return CLUSTER_NAME.startswith(name)
     return can_be_named(kind, name) or can_be_named(kind, f"{name}x")
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from authorizer.analysis.access import coverage
 from authorizer.analysis.access.host_regions import is_matchable
+from authorizer.analysis.cells.names import can_be_named
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint
 from authorizer.analysis.lint.finding import (
     Check,
@@ -29,7 +31,14 @@ from authorizer.analysis.lint.without_effect import overridden
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question, is_allow, trace
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import (
+    SUPPORTED_OPERATIONS,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from shell.arguments.acl_line import parse_acl_line
 from tests.support.kafka.cases import REPOSITORY
 from tests.support.worlds import spec
@@ -292,6 +301,37 @@ def test_no_removal_is_advised_that_lets_everyone_in(lines: str, safe: tuple[str
         question = Question("User:eve", operation, ResourceType.TOPIC, name, "10.0.0.1")
         left = [acl for acl in acls if acl not in removed]
         assert trace(left, config, question).allowed <= trace(acls, config, question).allowed
+
+
+@pytest.mark.parametrize("kind", SUPPORTED_OPERATIONS)
+def test_no_advice_opens_a_name_with_or_without_its_replacements(kind: ResourceType) -> None:
+    random = Random(kind)
+    stems = ["a", "a*", "*", "**", "*a", "kafka-", "kafka-cluster"]
+    names = [name for stem in stems for name in (stem, f"{stem}x") if can_be_named(kind, name)]
+    config = AuthorizerConfig(frozenset({"User:root"}), allow_everyone=True)
+    for _ in range(150):
+        acls = [
+            Acl(
+                kind,
+                random.choice(stems),
+                random.choice([PatternType.LITERAL, PatternType.PREFIXED]),
+                random.choice(["User:a", "User:root", "User:*"]),
+                random.choice(["*", "::1"]),
+                random.choice([Operation.ALL, Operation.ALTER, Operation.DESCRIBE]),
+                random.choice([PermissionType.ALLOW, PermissionType.DENY]),
+            )
+            for _ in range(random.randrange(1, 6))
+        ]
+        results = lint(subject(dict.fromkeys(acls), config=config))
+        findings = [each for result in results for each in result.found or ()]
+        for applied in (findings, [each for each in findings if not each.add]):
+            left = set(acls).difference(*(each.remove for each in applied))
+            left.update(*(each.add for each in applied))
+            for name in names:
+                was, is_now = (
+                    any(spec.reaches(acl, kind, name) for acl in each) for each in (acls, left)
+                )
+                assert was <= is_now, (name, acls)
 
 
 def test_users_that_no_acl_names() -> None:
