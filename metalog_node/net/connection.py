@@ -8,6 +8,7 @@ what any other request is for.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -98,7 +99,8 @@ class ServerConnection:
         self._frames = FrameReader(most_bytes if logins is None else BEFORE_LOGIN_BYTES)
         self._login: Login | None = None
         self._mechanism = ""
-        self._logged_in_at = 0.0
+        self._has_versions = False
+        self._renewed_at = -math.inf
         self._session_ends_at: float | None = None
         self._takes_bare_tokens = False
         self._is_new = True
@@ -174,7 +176,7 @@ class ServerConnection:
             return False
         if self._principal is None:
             return True
-        passed_s = self._logins.clock() - self._logged_in_at
+        passed_s = self._logins.clock() - self._renewed_at
         return self._session_ends_at is not None and passed_s >= _LEAST_BETWEEN_LOGINS_S
 
     def _check_version(self, head: RequestHeader) -> None:
@@ -183,32 +185,33 @@ class ServerConnection:
             raise UnsupportedVersion(head.api_key, head.version)
 
     def _versions(self, frame: bytes, head: RequestHeader) -> bytes:
-        """The answer to ApiVersions, also in an unsupported version (KIP-511)."""
-        try:
-            self._check_version(head)
-        except UnsupportedVersion:
-            own = {API_VERSIONS: self._announced[API_VERSIONS]}
-            refusal = ErrorCode.UNSUPPORTED_VERSION
-            return framed(versions_payload(0, refusal, own, None, head.correlation_id))
+        """The answer to ApiVersions, also in an unsupported version (KIP-511). As in Kafka, a
+        client can request it successfully only once before the login."""
+        own = self._announced[API_VERSIONS]
+        version = head.version if own.least <= head.version <= own.most else 0
         if self._login is not None:
-            return self._versions_amid_login(head)
+            self._refuse_amid_login("ApiVersions")
+            refusal = ErrorCode.ILLEGAL_SASL_STATE
+            return framed(versions_payload(version, refusal, {}, None, head.correlation_id))
+        if self._principal is None and self._has_versions:
+            raise Malformed("ApiVersions was requested twice before the login")
+        if version != head.version:
+            refusal = ErrorCode.UNSUPPORTED_VERSION
+            payload = versions_payload(0, refusal, {API_VERSIONS: own}, None, head.correlation_id)
+            return framed(payload)
         code = self._identity_error(read_request(frame).body)
         if code is not ErrorCode.NONE:
             return framed(versions_payload(head.version, code, {}, None, head.correlation_id))
+        self._has_versions = True
         payload = versions_payload(
             head.version, code, self._announced, self._features(), head.correlation_id
         )
         return framed(payload)
 
-    def _versions_amid_login(self, head: RequestHeader) -> bytes:
-        """Refuse ApiVersions during the login, as Kafka does: only SaslAuthenticate may follow
-        SaslHandshake."""
+    def _refuse_amid_login(self, name: str) -> None:
+        """End the connection, as Kafka does: only SaslAuthenticate may follow SaslHandshake."""
         self.is_over = True
-        self.failed_login = LoginRefused(
-            self._mechanism, "ApiVersions was requested during the login"
-        )
-        refusal = ErrorCode.ILLEGAL_SASL_STATE
-        return framed(versions_payload(head.version, refusal, {}, None, head.correlation_id))
+        self.failed_login = LoginRefused(self._mechanism, f"{name} was requested during the login")
 
     def _identity_error(self, body: Body) -> ErrorCode:
         """Check the client's software name and version. After the login, also check the cluster and
@@ -230,9 +233,13 @@ class ServerConnection:
 
     def _handshake(self, request: WireRequest) -> bytes:
         declared = response_type(SASL_HANDSHAKE, request.head.version)
+        if self._login is not None:
+            self._refuse_amid_login("SaslHandshake")
         if self._logins is None or not self._may_log_in():
             answer = declared(error_code=_ILLEGAL_SASL_STATE, mechanisms=())
             return _answered(request, answer)
+        if self._principal is not None:
+            self._renewed_at = self._logins.clock()
         enabled = tuple(self._logins.mechanisms)
         mechanism = request.body.mechanism
         if self._mechanism in ("", mechanism):
@@ -269,7 +276,7 @@ class ServerConnection:
                 milliseconds=min(self._session_ms(), _MOST_LIFETIME_MS)
             )
         answer = declared(
-            error_code=KafkaErrorCode.none, error_message=None, auth_bytes=token, **fields
+            error_code=KafkaErrorCode.none, error_message="", auth_bytes=token, **fields
         )
         return _answered(request, answer)
 
@@ -297,8 +304,8 @@ class ServerConnection:
         if self._login.principal is not None:
             self._principal, self._login = self._login.principal, None
             self._takes_bare_tokens = False
-            self._logged_in_at, session_ms = self._logins.clock(), self._session_ms()
-            self._session_ends_at = self._logged_in_at + session_ms / 1000 if session_ms else None
+            session_ms = self._session_ms()
+            self._session_ends_at = self._logins.clock() + session_ms / 1000 if session_ms else None
             self._frames.limit = self._most_bytes
         return answer
 

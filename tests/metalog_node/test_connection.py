@@ -543,8 +543,9 @@ def test_plain_takes_no_empty_name_or_password(name: str, password: str) -> None
 
 
 def test_answers_do_not_pile_up_before_the_login() -> None:
-    """However many requests arrive, each is answered once the last answer was taken."""
-    asked = framed(b"\x00\x12\x00\x00" + bytes(4) + b"\xff\xff")
+    """However many requests arrive, each is answered once the last answer was taken. The version
+    is unknown: a known one is answered only once."""
+    asked = framed(b"\x00\x12\x00\x63" + bytes(4) + b"\xff\xff")
     steps = server(with_login=True).receive(asked * 300)
     assert isinstance(next(steps), bytes)
     assert len(list(steps)) == 299

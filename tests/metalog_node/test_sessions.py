@@ -149,12 +149,15 @@ def test_a_login_stays_with_its_mechanism() -> None:
     assert client.server.is_over
 
 
-def test_within_a_second_or_without_a_limit_nobody_logs_in_again() -> None:
-    """As in Kafka: ILLEGAL_SASL_STATE, and the connection stays."""
+def test_within_a_second_of_the_last_time_or_without_a_limit_nobody_logs_in_again() -> None:
+    """As in Kafka: ILLEGAL_SASL_STATE, and the connection stays. The first time may be at once."""
     client = Client(3_000)
     client.log_in()
+    assert not client.log_in().error_code
     client.now += 0.9
     assert client.log_in().error_code == ILLEGAL_SASL_STATE
+    client.now += 0.1
+    assert not client.log_in().error_code
     unlimited = Client(0)
     unlimited.log_in()
     unlimited.now += 9_999_999
@@ -175,7 +178,35 @@ def test_amid_a_login_nothing_else_is_answered(is_first: bool) -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-@pytest.mark.parametrize("version", [0, 4])
+def test_another_handshake_amid_a_login_ends_it(is_first: bool) -> None:
+    """As in Kafka; a login could go on after it."""
+    client = Client(3_000)
+    if not is_first:
+        client.log_in()
+    client.ask(HANDSHAKE, 1, mechanism=PLAIN)
+    answer = client.ask(HANDSHAKE, 0, mechanism=PLAIN)
+    assert (answer.error_code, answer.mechanisms) == (ILLEGAL_SASL_STATE, ())
+    assert client.server.is_over
+    assert client.server.failed_login is not None
+
+
+def test_before_the_login_versions_are_answered_once() -> None:
+    """As in Kafka; a client whose version is refused may ask again."""
+    client = Client(3_000)
+    assert list(client.server.receive(framed(b"\0\x12\0\x63\0\0\0\1\xff\xff")))
+    assert client.ask(VERSIONS, 0).api_keys
+    with pytest.raises(Malformed, match="ApiVersions was requested twice before the login"):
+        client.ask(VERSIONS, 0)
+    client = Client(3_000)
+    client.ask(VERSIONS, 0)
+    answer = client.log_in()
+    assert (answer.error_code, answer.error_message) == (0, "")
+    for _ in range(3):
+        assert client.ask(VERSIONS, 0).api_keys
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("version", [0, 4, 99])
 def test_versions_amid_a_login_end_it(is_first: bool, version: int) -> None:
     """As in Kafka: SaslAuthenticate must follow SaslHandshake."""
     client = Client(3_000)
@@ -183,8 +214,10 @@ def test_versions_amid_a_login_end_it(is_first: bool, version: int) -> None:
         client.log_in()
         client.now += 2
     client.ask(HANDSHAKE, 1, mechanism=PLAIN)
-    software = {"client_software_name": "c", "client_software_version": "1"}
-    answer = client.ask(VERSIONS, version, **(software if version else {}))
+    request = b"\0\x12" + version.to_bytes(2, "big") + b"\0\0\0\1\xff\xff\0\2c\2c\0"
+    [step] = client.server.receive(framed(request))
+    assert isinstance(step, bytes)
+    answer = read_response(step[4:], response_type(VERSIONS, version if version < 99 else 0))
     assert answer.error_code == ILLEGAL_SASL_STATE
     assert not answer.api_keys
     assert client.server.is_over
