@@ -115,6 +115,7 @@ def _begin(target: Path, cluster_id: str | None, files: Files) -> None:
     if files.is_folder(target) and {*files.names(target)} - {unfinished}:
         raise InvalidTarget(f"{target}: neither empty nor an archive; use a separate folder")
     files.make_folder(target)
+    files.sync_folder(target.parent)
     _write_properties(target, cluster_id, files)
 
 

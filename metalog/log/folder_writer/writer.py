@@ -228,6 +228,7 @@ class WritableDirectoryLog:
         partition = folder.partition
         epochs = self._epoch_starts()
         self._files.make_folder(partition)
+        self._files.sync_folder(partition.parent)
         remove_unfinished(partition, self._files)
         if not self._files.is_file(partition / layout.PARTITION_METADATA):
             replace_whole(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metalog.disk.files import LocalFiles
 from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder_writer.appender import SegmentLimits
@@ -453,3 +454,26 @@ def test_a_log_is_claimed_once_and_written_until_it_is_closed(tmp_path: Path) ->
     for refused in (lambda: log.claim(), lambda: log.append(epoch, [(ace(3), 0)])):
         with pytest.raises(LogFenced, match=r": closed$"):
             refused()
+
+
+class _SyncedFolders(LocalFiles):
+    """Notes the new folders, and the folders that were synced after that."""
+
+    def __init__(self) -> None:
+        self.unsynced: set[Path] = set()
+
+    def make_folder(self, path: Path) -> None:
+        self.unsynced |= {each for each in (path, *path.parents) if not each.exists()}
+        super().make_folder(path)
+
+    def sync_folder(self, folder: Path) -> None:
+        self.unsynced = {each for each in self.unsynced if each.parent != folder}
+        super().sync_folder(folder)
+
+
+def test_a_new_logs_folder_is_on_the_disk_before_the_log(tmp_path: Path) -> None:
+    folder = formatted(tmp_path, dynamic=False)
+    (folder / "__cluster_metadata-0").rmdir()
+    files = _SyncedFolders()
+    WritableDirectoryLog(folder, voters=(1,), files=files).claim()
+    assert not files.unsynced
