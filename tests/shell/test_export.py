@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -298,3 +299,19 @@ def test_what_is_for_strimzi_alone(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("pr od", "Prod", "-prod", "p" * 64, "prod\n  name: other", "", "a..b", "a.-b"):
         assert main(["export", str(LOG), "-o", "strimzi", f"--cluster={name}"]) == 2
         assert "a Kafka resource cannot have this name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("how", [["-o", "checkpoint"], ["--split", "principal"]], ids=str)
+def test_a_folder_that_root_makes_belongs_to_the_owner_of_the_folder_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: list[str]
+) -> None:
+    given: set[Path] = set()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    def fchown(descriptor: int, user: int, group: int) -> None:
+        given.add(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+    monkeypatch.setattr(os, "fchown", fchown)
+    target = tmp_path / "a" / "b"
+    assert main(["export", str(BASIC), *how, "--to", str(target)]) == 0
+    assert {path for path in tmp_path.rglob("*") if path.is_dir()} <= given

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from metalog.disk.files import write_out
+from metalog.disk.files import LOCAL_FILES, write_out
 from metalog.errors import InvalidRequest
 from metalog.grouping import grouped
 from metalog.image.metadata import MetadataImage
@@ -304,7 +304,7 @@ def _write_split(
     written = set()
     for principal, part in _by_principal(document):
         path = folder / f"{_file_of(principal)}{suffix}"
-        path.parent.mkdir(parents=True, exist_ok=True)
+        LOCAL_FILES.make_folder(path.parent)
         write_out(path, write(part))
         written.add(path)
     for path in sorted(folder.rglob(f"*{suffix}")):
@@ -352,7 +352,7 @@ def _write_snapshot(exported: SourceDocument, arguments: Namespace, output: Outp
     if not arguments.include_credentials:
         image = _without_secrets(image, output)
     folder = Path(arguments.to)
-    folder.mkdir(parents=True, exist_ok=True)
+    LOCAL_FILES.make_folder(folder)
     path = write_snapshot(
         image,
         folder,
