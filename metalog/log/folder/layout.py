@@ -229,10 +229,13 @@ def parse_meta_properties(data: bytes, file: str) -> MetaProperties:
     try:
         properties = properties_mapping(parse_properties(data))
         node_id = properties.get("node.id", properties.get("broker.id"))
+        directory_id = properties.get("directory.id")
+        if directory_id is not None:
+            parse_uuid(directory_id)
         return MetaProperties(
             cluster_id=properties.get("cluster.id"),
             node_id=None if node_id is None else int(node_id),
-            directory_id=properties.get("directory.id"),
+            directory_id=directory_id,
             version=properties.get("version"),
         )
     except ValueError as error:

@@ -32,11 +32,11 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
     ``configured`` are the static voters in ``controller.quorum.voters``, or None. Before a node's
     first start, the folder does not name these voters.
     """
+    _check_soundness(log)
     properties = _properties(log)
     node = properties.node_id
     if node is None:
         raise _refused(log, "meta.properties names no node.id", "format the folder")
-    _check_soundness(log)
     voters = log.voters.ids
     if log.voters == NOT_NAMED:
         voters = tuple(sorted(configured or ()))

@@ -118,11 +118,13 @@ def test_damaged_quorum_state_is_refused(data: bytes) -> None:
 
 
 def test_meta_properties() -> None:
-    data = b"#\nnode.id=1\ndirectory.id=o_4C\nversion=1\ncluster.id=qpE8\n"
-    assert parse_meta_properties(data, "f") == MetaProperties("qpE8", 1, "o_4C", "1")
+    folder = "o_4CMkHkb9_BKRqMW_rAaw"
+    data = f"#\nnode.id=1\ndirectory.id={folder}\nversion=1\ncluster.id=qpE8\n".encode()
+    assert parse_meta_properties(data, "f") == MetaProperties("qpE8", 1, folder, "1")
     assert parse_meta_properties(b"", "f") == MetaProperties(None, None, None, None)
-    with pytest.raises(CorruptLog):
-        parse_meta_properties(b"node.id=one", "f")
+    for damaged in (b"node.id=one", b"directory.id=o_4C", b"directory.id=" + b"\xe9" * 22):
+        with pytest.raises(CorruptLog):
+            parse_meta_properties(damaged, "f")
 
 
 def test_partition_metadata() -> None:

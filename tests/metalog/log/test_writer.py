@@ -239,6 +239,15 @@ def test_a_folder_without_its_node_is_not_written_to(tmp_path: Path) -> None:
         WritableDirectoryLog(folder / PARTITION).claim()
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_damaged_directory_id_refuses_the_writer(tmp_path: Path, dynamic: bool) -> None:
+    folder = formatted(tmp_path / "d", dynamic=dynamic)
+    properties = folder / "meta.properties"
+    properties.write_text(properties.read_text().replace("o_4CMk", "o_4CM\xff"))
+    with pytest.raises(CorruptLog, match="not a Kafka UUID"):
+        WritableDirectoryLog(folder, voters=(1,)).claim()
+
+
 @pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "quorum-state"])
 def test_a_damaged_small_file_refuses_the_writer(tmp_path: Path, name: str) -> None:
     folder = copied("basic-4.3", tmp_path / "d")
