@@ -1,9 +1,10 @@
 """Forwards requests to controllers in Envelopes, until a controller has answered.
 
 If a controller is not active, not ready or unreachable, the forwarder tries the next controller
-until the request's time is up (KIP-590, KIP-801). It does not wait for a former controller, which
-can hang. After a broken connection, it sends the request again, as Kafka's brokers do. So a request
-can be carried out twice. This module must not know what is forwarded.
+until the request's time is up (KIP-590, KIP-801). It stops waiting for a controller that is no
+longer in the list, because it can hang. After a broken connection, it sends the request again, as
+Kafka's brokers do. So a request can be carried out twice. This module must not know what is
+forwarded.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class ForwardingRefused(InvalidRequest):
 
 
 class Forwarder:
-    """Forwards requests. Each try calls ``controllers``. The first try of a request goes to the
-    controller that answered last."""
+    """Forwards requests. Each try calls ``controllers`` for the list. The first try of a request
+    goes to the controller that answered last."""
 
     def __init__(
         self, controllers: Callable[[], Sequence[Address]], settings: ClientSettings

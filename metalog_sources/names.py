@@ -121,12 +121,12 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
     if name == _DEMO:
         return _named(_PACKAGED_DEMO, name, _PACKAGED)._replace(notes=tuple(skipped))
     if skipped:
-        raise InvalidSource(f"no usable {NAMES_FILE} has @{name}: {'; '.join(skipped)}")
+        raise InvalidSource(f"no usable {NAMES_FILE} defines @{name}: {'; '.join(skipped)}")
     if "+" in name:
         raise InvalidSource(f"@{name}: + joins the paths of folders, not names; give the paths")
     near = get_close_matches(name, (*names, _DEMO), 1)
     if not read and near:
-        raise InvalidSource(f"no {NAMES_FILE} has @{name}; did you mean @{near[0]}?")
+        raise InvalidSource(f"no {NAMES_FILE} defines @{name}; did you mean @{near[0]}?")
     if not read:
         places = list(_places(environ, cwd))
         home = f" and no {places[-1]}" if places[-1].parent.name == _USER_FOLDER else ""

@@ -1,6 +1,7 @@
 """Replays a SOURCE into an image.
 
-A replay begins at the newest undamaged snapshot up to the wanted offset, or at the log's beginning.
+A replay begins with the newest undamaged snapshot that is not newer than the wanted offset, or at
+the log's beginning.
 The replay reports damaged snapshots. This module must not print, and must not know what the image
 is used for.
 """
@@ -116,7 +117,8 @@ def replay_source(
     Raises:
         CorruptLog: damage, or a faulty or missing record, stops the replay.
         InvalidMoment: ``at`` cannot be reached.
-        InvalidSource: the log is cut or cannot be read, or a store gets ``at`` or ``committed``.
+        InvalidSource: the log cannot be read or is truncated meanwhile, or a store gets ``at`` or
+            ``committed``.
     """
     if source.store is not None and at is None and not committed:
         return _state_of(source, source.store)
@@ -300,7 +302,7 @@ class _Replay:
 def survey_rest(
     replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
 ) -> CorruptLog | None:
-    """Extend the ``counts`` of a replay to all records of the log; return the first damage.
+    """Add the log's records that a replay did not read to its ``counts``; return the first damage.
 
     ``progress`` gets the next offset after every batch.
     """

@@ -363,7 +363,7 @@ def read_config(
     defaults = {SUPER_USERS_KEY: "", ALLOW_EVERYONE_KEY: "false"} if file is None else {}
     assumed = [f"{key}={value}" for key, value in defaults.items() if key not in properties]
     if assumed:
-        output.note(f"assumed {' and '.join(assumed)}; give --config server.properties")
+        output.note(f"without --config server.properties, assumed {' and '.join(assumed)}")
     return Context(config, tuple(assumed))
 
 

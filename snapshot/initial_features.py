@@ -24,7 +24,8 @@ ELR: Final = "eligible.leader.replicas.version"
 
 class Level(NamedTuple):
     """A level of a feature. ``since`` is the metadata.version from which a new cluster has at least
-    this level by default. From ``needs`` on, an operator may choose the level."""
+    this level by default. An operator may choose the level if metadata.version is ``needs`` or
+    newer."""
 
     level: int
     since: int
@@ -41,7 +42,7 @@ FEATURES: Final[Mapping[str, tuple[Level, ...]]] = {
 
 
 def supported_levels(metadata_version: int) -> dict[str, tuple[int, int]]:
-    """Each feature's lowest and highest level in a Kafka whose newest is ``metadata_version``."""
+    """Each feature's lowest and highest level in a Kafka up to ``metadata_version``."""
     others = {
         name: (0, max(each.level for each in levels if each.since <= metadata_version))
         for name, levels in FEATURES.items()
@@ -83,7 +84,7 @@ def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -
     names the voters, 0 if controller.quorum.voters names the voters."""
     required = int(voters_are_in_log)
     if chosen.get(KRAFT_VERSION, required) != required:
-        place = "the log" if voters_are_in_log else "controller.quorum.voters, not the log,"
+        place = "the new log" if voters_are_in_log else "controller.quorum.voters, not the new log,"
         raise InvalidRequest(
             f"{KRAFT_VERSION}={chosen[KRAFT_VERSION]}: it must be {required}, because {place} names"
             f" the voters; leave out --feature {KRAFT_VERSION}"
@@ -96,8 +97,8 @@ def initial_features(
     """Each feature's level, without kraft.version and features at level 0.
 
     ``chosen`` are the operator's levels. ``allows_unstable`` is
-    ``unstable.feature.versions.enable``. Raises ``InvalidRequest`` if kafka-storage format refuses
-    ``release`` or ``chosen``; only ``check_kraft_version`` checks kraft.version.
+    ``unstable.feature.versions.enable``. Raises ``InvalidRequest`` for a ``release`` or ``chosen``
+    that kafka-storage format would refuse; only ``check_kraft_version`` checks kraft.version.
     """
     wanted = dict(chosen)
     wanted.pop(KRAFT_VERSION, None)

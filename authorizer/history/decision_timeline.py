@@ -46,7 +46,7 @@ MOST_CACHED: Final = 1 << 17
 
 _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
 """The patterns that match a name: resource type, literal pattern and longest prefix. The last field
-is True if the name begins with ``*``, because LITERAL ``*`` does not match ``*a``."""
+is True if the name begins with ``*``: in Kafka, LITERAL ``*`` does not match such a name."""
 _Span = tuple[int, int, int]
 """A lifetime: first version, first version after it, and place in ``Timeline.lifetimes``."""
 
@@ -103,7 +103,7 @@ class DecisionTimelines:
     def _number_blocks(self) -> None:
         """Number each CIDR block, and each address of an ACL that is in a block.
 
-        A block's number stands for all other addresses that are in no narrower block.
+        A block's number stands for its addresses that have no number and are in no narrower block.
         """
         blocks = self._index.blocks
         matching: dict[HostBlock | str, list[str]] = {each: blocks.around(each) for each in blocks}
@@ -226,7 +226,8 @@ class DecisionTimelines:
 
 
 def _in_force(spans: list[_Span], versions: int) -> DecisionTimeline:
-    """At each version, the oldest lifetime in force, or NO_PATTERN. ``spans`` are of one ACL."""
+    """At each version, the oldest lifetime in force, or NO_PATTERN. ``spans`` are of ACLs that only
+    differ in the id."""
     begun: dict[int, list[int]] = {0: []}
     ended: dict[int, list[int]] = {}
     for begin, end, number in spans:

@@ -93,7 +93,7 @@ class WriteQueue:
         return self._refusal
 
     def activate(self, first_records: Sequence[tuple[Message, int]] = ()) -> None:
-        """Write the activation batches, then ``first_records``. Replay the log first."""
+        """Write the activation batches, then ``first_records``. The log must be replayed before."""
         if self._refusal is not None:
             return
         opened = self._loader.open_transaction
@@ -254,7 +254,7 @@ def each_of(results: Future[list[R]], count: int) -> list[Future[R]]:
 def _after(
     image: MetadataImage, records: Sequence[tuple[Message, int]], *, is_last: bool
 ) -> MetadataImage:
-    """``image`` with ``records``; only ``image`` if ``is_last``, as no request uses the result.
+    """``image`` after ``records``; ``image`` itself if ``is_last``: no later request needs more.
 
     ``CorruptLog`` if a strict loader would stop at ``records``.
     """

@@ -2,7 +2,8 @@
 
 The header names the ``COLUMNS``. The reader accepts any order. Without PatternType (in older files)
 all patterns are LITERAL. The writer escapes a name that could control a spreadsheet or a terminal;
-the reader restores the name. The format has no notes, no ``owns`` and no users. This module must
+the reader restores the name. The format cannot hold a ``Document``'s notes,
+``owns`` and users. This module must
 not know files.
 """
 
@@ -53,9 +54,9 @@ def read_csv(text: str, file: str) -> Document:
 
 
 class _Lines:
-    """The lines of a file, with an empty line instead of each mark (see ``MARK``).
+    """The lines of a file, with an empty line instead of each line that begins with ``MARK``.
 
-    A quoted name can contain line breaks, so only the first line of a row can be a mark.
+    A quoted name can contain line breaks, so only the first line of a row can begin with ``MARK``.
     """
 
     def __init__(self, text: str) -> None:

@@ -48,7 +48,7 @@ class Figures(Collector):
         yield _counter("requests_decided", "Requests that were decided", progress.decided)
         yield _counter(
             "lines_rejected",
-            "Lines that could not be used; the table rejected has them",
+            "Lines that could not be used (in the table named rejected)",
             progress.rejected,
         )
         yield _counter("alerts", "Alerts that were raised", progress.alerts)

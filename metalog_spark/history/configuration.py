@@ -118,8 +118,8 @@ def read_configuration(texts: Sequence[str]) -> tuple[Configuration, list[str]]:
         until = min((start for start in periods if start is not None), default=None)
         when = "" if until is None else f" before {time_text(until // 1000)}"
         warnings.append(
-            f"assumed {SUPER_USERS}= and {ALLOW_EVERYONE}=false{when};"
-            " give --config server.properties"
+            "without --config server.properties,"
+            f" assumed {SUPER_USERS}= and {ALLOW_EVERYONE}=false{when}"
         )
         periods[None] = DEFAULT_PERIOD
     return Configuration(sorted(periods.values(), key=_begin)), warnings

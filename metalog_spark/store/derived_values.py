@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 _MOST: Final = 64
-"""The most values of a session. A value can have an entry for each ACL."""
+"""The maximum number of values of a session. One value can be as large as all ACLs."""
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 

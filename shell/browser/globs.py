@@ -1,8 +1,8 @@
 """Matches Kafka's globs: ``*``, ``?`` and ``{a,b}``; a backslash escapes the next character.
 
 As in Kafka's shell, there are no character ranges. A component whose braces are nested or not
-closed is a plain name. A glob matches escaped names. This module must not know the tree, or how a
-line is quoted.
+closed is a plain name. A glob matches names as paths show them. This module must not know the
+tree, or how a line is quoted.
 """
 
 from __future__ import annotations

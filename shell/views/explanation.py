@@ -20,7 +20,7 @@ from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import host_words, resource_kind, result_word, sentence
-from shell.tasks.command_target import CommandLine
+from shell.tasks.command_target import CommandLine, target_lines
 from shell.tasks.questions import ParsedQuestion
 from shell.views.acls import permission_cell
 from shell.views.remedy_lines import remedy_lines
@@ -156,10 +156,7 @@ def notes_on_resource(question: Question) -> Iterator[str]:
 
 def notes_on_host(host: str | None) -> Iterator[str]:
     if host is not None and not can_be_a_client(host):
-        yield (
-            f"no client has the host {shown(host)}: a client's host is an IP address, such as"
-            " 10.0.0.1"
-        )
+        yield (f"no client has the host {shown(host)}: it is not an IP address, such as 10.0.0.1")
 
 
 def headline(question: Question, allowed: bool, output: Output) -> str:
@@ -350,7 +347,10 @@ def _remedies(
     elif explanation.remedies:
         label = "to deny" if explanation.trace.allowed else "to allow"
         remedies, question = explanation.remedies, explanation.question
-        lines = remedy_lines(
-            remedies, question, queries.command_target, output, whole=whole, checklists=checklists
+        target = queries.command_target
+        lines = list(
+            remedy_lines(remedies, question, target, output, whole=whole, checklists=checklists)
         )
+        if any(isinstance(line, CommandLine) for line in lines):
+            lines.extend(target_lines(target))
         section(label, lines, output)

@@ -55,8 +55,10 @@ class ExportOmissions:
         parts = [f"{', '.join(self._parts)}: {output.format} cannot contain them"]
         left_out = [*lacking, *(parts if self._parts else ())]
         remarks = [f"left out: {'; '.join(left_out)}"] if left_out else []
-        if remarks or self._advice:
-            (output.warn if lacking else output.note)("; ".join([*remarks, *self._advice]))
+        for remark in remarks:
+            (output.warn if lacking else output.note)(remark)
+        for advice in self._advice:
+            output.note(advice)
 
 
 def _some(names: Counter[str]) -> str:

@@ -13,7 +13,7 @@ from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog.text.visible_text import shown
 from shell.output.output import Output
 from shell.tasks.acl_words import host_words, resource_kind, sentence
-from shell.tasks.command_target import CommandLine, CommandTarget, target_lines
+from shell.tasks.command_target import CommandLine, CommandTarget
 
 if TYPE_CHECKING:
     from authorizer.analysis.remedies.remedies import Remedy
@@ -80,8 +80,6 @@ def remedy_lines(
             yield f"  beware: {power}"
         own = number == 0 or remedy.use is not None
         yield from _step_lines(remedy, command_target, output, own=own)
-    if checklists or any(remedy.commands for remedy in shown_ones):
-        yield from target_lines(command_target)
 
 
 def _step_lines(

@@ -232,7 +232,7 @@ class TestNames:
         other = os.geteuid() + 1
         theirs = OwnedBy({tmp_path / "metalog.toml": frozenset({other})})
         said = f"{tmp_path}/metalog.toml is skipped: it belongs to user {other}"
-        with pytest.raises(InvalidSource, match=f"no usable metalog.toml has @prod: {said}"):
+        with pytest.raises(InvalidSource, match=f"no usable metalog.toml defines @prod: {said}"):
             open_source("@prod", environ={}, cwd=work, files=theirs)
         home = tmp_path / "home"
         (home / "metalog").mkdir(parents=True)

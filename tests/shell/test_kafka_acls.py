@@ -142,7 +142,7 @@ def test_the_last_right_to_alter_acls_is_kept_until_it_is_told_otherwise(
 
 def test_assumed_settings_are_named_once(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka-acls", folder, "--add", *ALTER]) == 0
-    assert capsys.readouterr().err.count("note: assumed super.users=") == 1
+    assert capsys.readouterr().err.count("server.properties, assumed super.users=") == 1
 
 
 def test_first_and_last_acls_are_warned_of_as_by_plan(

@@ -83,6 +83,16 @@ def test_json_has_the_commands_of_the_text(
     assert printed - commands <= own
 
 
+@pytest.mark.parametrize("asked", [DENIED, ("User:x", "CREATE_TOKENS", "topic:orders")])
+def test_shell_variables_are_explained_if_a_command_needs_them(
+    asked: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """kafka-acls cannot add an ACL for an operation that Kafka never checks."""
+    main(["explain", "@demo", *asked])
+    out = capsys.readouterr().out
+    assert bool(_COMMAND.search(out)) is ("export BOOTSTRAP" in out)
+
+
 def test_lint_plan_and_diff_name_the_cluster(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,7 @@
 """Reads and writes strings as Java does, in UTF-8.
 
-Java and Python decode malformed bytes to U+FFFD. A surrogate in three bytes, or the first two of
-these bytes, becomes one U+FFFD in Java, but several in Python.
+Java and Python decode malformed bytes to U+FFFD. A surrogate's three bytes, or only the first two
+of the three, become one U+FFFD in Java, but several in Python.
 
 A longer string than ``MAX_BYTES`` is an error: Kafka closes the connection that sends the string,
 and does not load a log with the string.
@@ -49,7 +49,7 @@ def check_size(size: int) -> None:
 
 
 def text_problem(text: str) -> str | None:
-    """Why no record of Kafka can hold ``text``, as a predicate (``is not …``), or None."""
+    """Why no record of Kafka can hold ``text``, such as ``is not Unicode text``, or None."""
     if has_lone_surrogate(text):
         return "is not Unicode text"
     if len(text) > MAX_BYTES or (not text.isascii() and len(encode_text(text)) > MAX_BYTES):

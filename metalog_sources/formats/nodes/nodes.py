@@ -56,7 +56,7 @@ def fault(position: FilePosition | None, problem: str) -> InvalidRequest:
 
 
 def near(word: str, known: Collection[str]) -> str:
-    """The end of an error about ``word``: similar words of ``known``, or all of ``known``."""
+    """What an error about ``word`` ends with: similar words of ``known``, or all of them."""
     folded, wanted = {known_word.casefold(): known_word for known_word in known}, word.casefold()
     matches = [each for each in folded if wanted and each.startswith(wanted)]
     found = [folded[each] for each in matches or get_close_matches(wanted, folded, 1, 0.6)]
