@@ -103,7 +103,7 @@ class Upstream:
             data = connection.recv(_CHUNK)
             if not data:
                 raise ConnectionError(f"{self._address} closed the connection")
-            if answers := frames.feed(data):
+            if answers := list(frames.feed(data)):
                 return answers[0]
 
 

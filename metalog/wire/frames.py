@@ -6,6 +6,7 @@ what a message contains.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from metalog.errors import InvalidRequest
@@ -41,25 +42,29 @@ class FrameReader:
         size = int.from_bytes(self._buffer[:LENGTH_BYTES], "big", signed=True)
         return size, bytes(self._buffer[LENGTH_BYTES : LENGTH_BYTES + most])
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The frames that ``data`` completes; ``Malformed`` at an impossible length."""
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The frames that ``data`` completes, each cut off when the caller takes it; ``Malformed``
+        at an impossible length, after the frames before it."""
         self._buffer += data
-        frames, at = [], 0
-        while len(self._buffer) - at >= LENGTH_BYTES:
-            begin = at + LENGTH_BYTES
-            size = int.from_bytes(self._buffer[at:begin], "big", signed=True)
+        return self._complete_frames()
+
+    def _complete_frames(self) -> Iterator[bytes]:
+        while len(self._buffer) >= LENGTH_BYTES:
+            size = int.from_bytes(self._buffer[:LENGTH_BYTES], "big", signed=True)
             if not 0 <= size <= self.limit:
-                is_http = self._buffer[at:begin] == _HTTP
+                is_http = self._buffer[:LENGTH_BYTES] == _HTTP
                 self._buffer.clear()
                 raise Malformed(
                     "it is an HTTP server, not a Kafka listener; check the port"
                     if is_http
                     else f"a frame of {size} bytes, but at most {self.limit} are accepted"
                 )
-            if len(self._buffer) < begin + size:
-                break
-            with memoryview(self._buffer) as whole:
-                frames.append(bytes(whole[begin : begin + size]))
-            at = begin + size
-        del self._buffer[:at]
-        return frames
+            if len(self._buffer) < LENGTH_BYTES + size:
+                return
+            yield self._cut(LENGTH_BYTES + size)
+
+    def _cut(self, end: int) -> bytes:
+        with memoryview(self._buffer) as whole:
+            frame = bytes(whole[LENGTH_BYTES:end])
+        del self._buffer[:end]
+        return frame

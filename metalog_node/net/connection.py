@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
@@ -123,12 +123,10 @@ class ServerConnection:
         if self._is_new:
             self._is_new = False
             _refuse_other_protocols(data)
-        frames = deque(self._frames.feed(data))
-        while frames:
-            yield self._step(frames.popleft())
-            if self.is_over:
-                return
-        self._check_beginning()
+        frames = takewhile(lambda _: not self.is_over, self._frames.feed(data))
+        yield from map(self._step, frames)
+        if not self.is_over:
+            self._check_beginning()
 
     def _check_beginning(self) -> None:
         size, first = self._frames.beginning(_HEAD_BYTES)

@@ -459,6 +459,18 @@ def test_requests_come_out_in_order_with_all_their_bytes(cut: int) -> None:
     assert connection.principal == ANONYMOUS
 
 
+def test_requests_before_an_impossible_length_are_answered() -> None:
+    """As in Kafka, also if all arrive at once."""
+    steps = server(with_login=False).receive(
+        framed(write_request(describe_acls(), 7, "test")) + b"\xff\xff\xff\xff"
+    )
+    step = next(steps)
+    assert isinstance(step, QueuedRequest)
+    assert step.head.correlation_id == 7
+    with pytest.raises(Malformed, match="a frame of -1 bytes"):
+        next(steps)
+
+
 def test_nothing_is_asked_before_the_login() -> None:
     connection = server(with_login=True)
     with pytest.raises(Malformed, match="before the login"):

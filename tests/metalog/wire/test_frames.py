@@ -37,18 +37,28 @@ def test_byte_by_byte_too(payloads: list[bytes]) -> None:
 @pytest.mark.parametrize("length", [b"\x00\x00\x00\x29", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"])
 def test_a_length_is_refused_before_its_bytes_come(length: bytes) -> None:
     reader = FrameReader(limit=40)
-    reader.feed(framed(b"first"))
+    frames = reader.feed(framed(b"first") + length)
+    assert next(frames) == b"first"
     with pytest.raises(Malformed, match="at most 40 are accepted"):
-        reader.feed(length)
+        next(frames)
     assert reader.beginning(1) == (0, b"")
 
 
 def test_what_is_held_is_no_more_than_came() -> None:
     reader = FrameReader(limit=1 << 30)
-    reader.feed(b"\x3f\xff\xff\xff" + b"x" * 10)
+    assert not list(reader.feed(b"\x3f\xff\xff\xff" + b"x" * 10))
     assert reader.beginning(100) == (0x3FFF_FFFF, b"x" * 10)
 
 
 def test_a_web_server_is_called_one() -> None:
     with pytest.raises(Malformed, match="it is an HTTP server"):
-        FrameReader().feed(b"HTTP/1.1 400 Bad Request\r\n")
+        next(FrameReader().feed(b"HTTP/1.1 400 Bad Request\r\n"))
+
+
+def test_a_frame_is_measured_by_the_limit_when_it_is_taken() -> None:
+    """A login raises the limit, and the next request can be in the buffer already."""
+    reader = FrameReader(limit=40)
+    frames = reader.feed(framed(b"login") + framed(bytes(41)))
+    assert next(frames) == b"login"
+    reader.limit = 41
+    assert next(frames) == bytes(41)

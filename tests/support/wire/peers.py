@@ -58,7 +58,7 @@ def next_frame(peer: socket.socket, frames: FrameReader) -> bytes:
         data = peer.recv(1 << 16)
         if not data:
             raise ConnectionResetError
-        if found := frames.feed(data):
+        if found := list(frames.feed(data)):
             return found[0]
 
 
