@@ -273,10 +273,11 @@ def without_cells(acls: Collection[Acl]) -> list[Acl]:
     operation, kind = BY_TYPE
     relevant = [acl for acl in acls if acl.resource_type is kind and concerns(acl, operation)]
     dividing = [Patterns.of(relevant)]
-    return [acl for acl in relevant if not _is_known(acl) or not _has_cell(acl, dividing)]
+    return [acl for acl in relevant if not has_known_codes(acl) or not _has_cell(acl, dividing)]
 
 
-def _is_known(acl: Acl) -> bool:
+def has_known_codes(acl: Acl) -> bool:
+    """Whether ``acl`` counts for ``BY_TYPE``: its pattern type and permission are known."""
     return acl.pattern_type in PATTERN_TYPES and acl.permission_type in _PERMISSIONS
 
 

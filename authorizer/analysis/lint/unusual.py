@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from authorizer.analysis.access.coverage import Allowed, Coverage
+from authorizer.analysis.cells.difference import has_known_codes
 from authorizer.analysis.explain.names import nearest_name
 from authorizer.analysis.lint.finding import CheckInput, Finding, LintSubject, Severity, check
 from authorizer.kafka_version import KafkaVersion
@@ -139,10 +140,14 @@ def idle_deny(subject: LintSubject) -> Iterator[Finding]:
 
 
 def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:
-    """Redundant ACLs, each with an ACL that covers it. All may be removed together."""
+    """Redundant ACLs, each with an ACL that covers it. All may be removed together.
+
+    An ACL with an unknown pattern type or permission covers no other ACL, because
+    ``authorizeByResourceType`` ignores it.
+    """
     for allow in (False, True):
         alike = [acl for acl in acls if is_allow(acl) is allow]
-        coverage = Coverage(alike, kafka)
+        coverage = Coverage(filter(has_known_codes, alike), kafka)
         for acl in alike:
             wider = (Operation.ALL, acl.operation)
             for other in coverage.covering(acl):

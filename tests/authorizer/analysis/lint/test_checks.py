@@ -442,6 +442,7 @@ def few(request: pytest.FixtureRequest) -> Iterator[None]:
 
 (ALLOW_ALL,) = parse_acl_line("ALLOW User:a Write topic:*")
 (DENY_ALL,) = parse_acl_line("DENY User:a Write topic:*")
+(ALLOW_A,) = parse_acl_line("ALLOW User:a Write topic:a --prefixed")
 ALLOW_EVERY_PREFIX, DENY_EVERY_PREFIX = (
     acl._replace(resource_name="", pattern_type=PatternType.PREFIXED)
     for acl in (ALLOW_ALL, DENY_ALL)
@@ -462,6 +463,12 @@ def by_type(acls: Iterable[Acl], kafka: KafkaVersion, default: bool) -> list[obj
 @given(several, st.booleans(), st.sampled_from(KafkaVersion))
 @example((ALLOW_ALL, DENY_ALL, DENY_EVERY_PREFIX), False, KafkaVersion.V4_3)
 @example((ALLOW_ALL, ALLOW_EVERY_PREFIX, DENY_EVERY_PREFIX), False, KafkaVersion.V4_3)
+@example((ALLOW_A, ALLOW_A._replace(pattern_type=PatternType.UNKNOWN)), False, KafkaVersion.V4_3)
+@example(
+    (ALLOW_ALL, DENY_ALL, DENY_ALL._replace(permission_type=PermissionType.UNKNOWN)),
+    False,
+    KafkaVersion.V4_4,
+)
 def test_without_the_redundant_every_answer_is_the_same(
     acls: tuple[Acl, ...], default: bool, kafka: KafkaVersion
 ) -> None:
