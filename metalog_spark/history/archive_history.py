@@ -160,7 +160,8 @@ def history_of(
         if base is None:
             continue
         found = [record for record in run.found if record.offset >= base.offset]
-        end_ms = max(latest_ms, run.latest_ms or base.time_ms or 0)
+        latest_ms = max(latest_ms, base.time_ms or 0)
+        end_ms = max(latest_ms, run.latest_ms or 0)
         times = accumulate((each.time_ms for each in found), max, initial=latest_ms)
         records = [
             (each.offset, time_ms, decode_value(each.value)[1])
@@ -232,10 +233,12 @@ def _runs(archive: Archive, scanned: Mapping[int, ScannedSplit]) -> Iterator[_Ru
 
 def _joined(run: _Run, result: ScannedSplit) -> _Run:
     latest = [each for each in (run.latest_ms, result.latest_ms) if each is not None]
+    before_ms = run.latest_ms or 0
+    later = (each._replace(time_ms=max(each.time_ms, before_ms)) for each in result.found)
     return _Run(
         run.start,
         result.reached,
-        [*run.found, *result.found],
+        [*run.found, *later],
         result.first_ms if run.first_ms is None else run.first_ms,
         max(latest, default=None),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,12 @@ from authorizer.history.timeline import Edge, lifetimes
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.loader.other_kafka import foreign_traces
 from metalog.log.folder.directory import DirectoryLog
-from metalog.records.batch import assemble_batch, batch_bytes
-from metalog.records.messages import FeatureLevelRecord, RemoveAccessControlEntryRecord
+from metalog.records.batch import assemble_batch, batch_bytes, build_batch
+from metalog.records.messages import (
+    FeatureLevelRecord,
+    LeaderChangeMessage,
+    RemoveAccessControlEntryRecord,
+)
 from metalog.records.record import RawRecord
 from metalog_sources.moment import AtOffset
 from metalog_sources.replay import replay_source
@@ -173,6 +178,37 @@ def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
         3: (Edge(10, 9000), False, None, True),
         4: (second(12), True, None, True),
     }
+
+
+def timed(folder: ArchiveFolder, start: int, *records: tuple[int, Any]) -> None:
+    """A segment of one record in each batch, with the batch's time."""
+    batches = (
+        batch_bytes(build_batch(offset, 1, time_ms, [(record, 0)]))
+        for offset, (time_ms, record) in enumerate(records, start)
+    )
+    folder.segment_path(start).write_bytes(b"".join(batches))
+
+
+def test_a_lower_time_is_raised_in_the_next_segment_too(tmp_path: Path) -> None:
+    """As in ``metalog history``, which reads the segments as one log."""
+    folder = ArchiveFolder(tmp_path)
+    timed(folder, 0, (5000, LeaderChangeMessage(0, 1)), (9000, NOTHING))
+    timed(folder, 2, (7000, ace(1)), (8000, unbound(1)))
+    [life] = told(tmp_path).lifetimes
+    assert (life.begin, life.end) == (Edge(3, 9000), Edge(4, 9000))
+    state = replay_source(open_source(str(tmp_path), environ={}), tolerant=True)
+    shown = history_in_the_shell(state)
+    assert shown is not None
+    [same] = lifetimes(shown.acls, shown.of_acls)
+    assert (life.begin, life.end) == (same.begin, same.end)
+
+
+def test_a_time_below_that_of_the_snapshot_is_raised(tmp_path: Path) -> None:
+    folder = ArchiveFolder(tmp_path).snapshot(10)
+    timed(folder, 10, (8000, LeaderChangeMessage(0, 2)), (8500, ace(1)))
+    found = told(tmp_path)
+    assert found.ranges == [HistoryRange("KNOWN", 10, 12, 9000, 9000)]
+    assert found.lifetimes[0].begin == Edge(12, 9000)
 
 
 def test_a_snapshot_beside_folders_is_refused_and_in_its_own_has_gaps_around_it(
