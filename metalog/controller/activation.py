@@ -11,16 +11,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from metalog.controller.transaction import TRANSACTIONS_SINCE, Records, transaction_batches
-from metalog.errors import CorruptLog
+from metalog.controller.transaction import (
+    RECORDS_PER_BATCH,
+    TRANSACTIONS_SINCE,
+    Records,
+    transaction_batches,
+)
+from metalog.errors import CorruptLog, InvalidRequest
 from metalog.image.metadata import MetadataImage
 from metalog.image.state.features import METADATA_VERSION, METADATA_VERSIONS
+from metalog.ports import MAX_BATCH_BYTES
+from metalog.records.batch import build_batch
 from metalog.records.message import Message
-from metalog.records.messages import AbortTransactionRecord, ConfigRecord, FeatureLevelRecord
+from metalog.records.messages import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    ConfigRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+)
 
 _ELR: Final = "eligible.leader.replicas.version"
 """Eligible leader replicas, a feature that needs a min.insync.replicas (KIP-966)."""
 _BROKER_RESOURCE: Final = 4
+_NAME: Final = "Bootstrap records"
 
 
 def activation_batches(
@@ -38,9 +52,25 @@ def activation_batches(
         level = _levels(records).get(METADATA_VERSION, 0)
     abort = [] if open_since is None else [_abort(open_since, level)]
     if records:
-        yield from transaction_batches(records, "Bootstrap records", level, before=abort)
+        yield from transaction_batches(records, _NAME, level, before=abort)
     elif abort:
         yield abort
+
+
+def check_kafkas_batches(bootstrap: Records) -> None:
+    """Raise ``InvalidRequest`` if Kafka's first controller could not write ``bootstrap``: it puts
+    ``RECORDS_PER_BATCH`` records into a batch, however large they are."""
+    begin, end = (BeginTransactionRecord(name=_NAME), 0), (EndTransactionRecord(), 0)
+    records = [begin, *_first_records(bootstrap), end]
+    for start in range(0, len(records), RECORDS_PER_BATCH):
+        part = records[start : start + RECORDS_PER_BATCH]
+        size = build_batch(0, 0, 0, part).size
+        if size > MAX_BATCH_BYTES:
+            raise InvalidRequest(
+                f"Kafka's first controller would write {len(part):,} records as one batch of"
+                f" {size:,} bytes, and reads at most {MAX_BATCH_BYTES:,}; begin with fewer ACLs,"
+                " and apply the others to the started cluster"
+            )
 
 
 def _abort(open_since: int, level: int) -> tuple[Message, int]:

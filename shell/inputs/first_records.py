@@ -35,6 +35,7 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
         InvalidRequest: an option is invalid, Kafka would refuse a record, or the first controller
             could not write the records.
     """
+    from metalog.controller.activation import check_kafkas_batches
     from metalog.controller.migration import Migration, migrate
     from metalog.controller.transaction import transaction_batches
     from metalog.image.state.features import METADATA_VERSION
@@ -52,6 +53,7 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     change = Migration(acls, credentials=[*users.values()])
     records = [*levels, *migrate(image, change, os.urandom).records]
     transaction_batches(records, "", features[METADATA_VERSION])
+    check_kafkas_batches(records)
     return records
 
 
