@@ -278,9 +278,10 @@ def _read_own(node: Node) -> Own:
     return owns[0]
 
 
-def _read_acl(node: Node) -> Acl:
-    """An ACL that the target had, even if Kafka would refuse to create it."""
-    fields = fields_of(node, "an ACL", ACL_KEYS)
+def _read_acl(node: Node, others: Sequence[str] = ()) -> Acl:
+    """An ACL that the target had, even if Kafka would refuse to create it. The keys ``others`` are
+    ignored."""
+    fields = fields_of(node, "an ACL", (*ACL_KEYS, *others))
     for key in ACL_KEYS:
         if key not in fields:
             raise fault(node.position, f"an ACL lacks the key {key}")
@@ -300,13 +301,16 @@ def _read_acl(node: Node) -> Acl:
 
 
 def _read_step(node: Node) -> PlanStep:
-    fields = fields_of(node, "a step", ("change", *ACL_KEYS, *NOTE_KEYS))
+    keys = ("change", *NOTE_KEYS)
+    fields = fields_of(node, "a step", (*keys, *ACL_KEYS))
     if "change" not in fields:
         raise fault(node.position, "a step lacks the key change")
     change = text_of(fields["change"], "change")
     if change not in (ChangeKind.ADD.value, ChangeKind.REMOVE.value):
         raise fault(fields["change"].position, f"a change is add or remove, not {change!r}")
+    if change == ChangeKind.REMOVE.value:
+        return PlanStep(ChangeKind.REMOVE, _read_acl(node, keys))
     entries = read_rule(node, ignored=("change",))
     if len(entries) != 1:
         raise fault(node.position, "a step is one ACL, without lists")
-    return PlanStep(ChangeKind(change), entries[0].acl, entries[0].notes)
+    return PlanStep(ChangeKind.ADD, entries[0].acl, entries[0].notes)

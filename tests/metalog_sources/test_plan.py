@@ -122,6 +122,14 @@ def test_a_saved_plan_holds_what_kafka_would_not_create() -> None:
     assert read_saved(write_saved(made), "p") == made
 
 
+@pytest.mark.parametrize("odd", [allow(""), allow("t", principal="colonless"), allow("t", host="")])
+def test_a_saved_plan_removes_what_kafka_would_not_create(odd: Acl) -> None:
+    plan = make_plan([odd], wanting([])._replace(owns=(Own(),)), prune=True)
+    made = saved("x", (), [odd], plan)
+    assert made.removed == {odd}
+    assert read_saved(write_saved(made), "p") == made
+
+
 def test_notes_are_kept_in_a_saved_plan() -> None:
     notes = AclNotes("why", "me", "T-1", "2026-12-31")
     plan = make_plan([], Document((AclEntry(ACL, notes),)), prune=False)
