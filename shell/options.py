@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from metalog.errors import InvalidRequest
 from metalog.text.whole_numbers import whole_number
-from shell.output.output import COLORS
+from shell.output.output import COLORS, prepare_streams
 from shell.version import VERSION_LINE
 
 if TYPE_CHECKING:
@@ -48,6 +48,13 @@ class _Parser(ArgumentParser):
     def __init__(self, *, advice: str, **options: Any) -> None:
         super().__init__(allow_abbrev=False, add_help=False, **options)
         self._advice = advice
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        """Write the help or version as any output. argparse ignores that stdout cannot be
+        written."""
+        out, _ = prepare_streams(json=False)
+        out.write(message)
+        out.flush()
 
     def error(self, message: str) -> NoReturn:
         word = message.removeprefix(_UNRECOGNIZED).partition(" ")[0]

@@ -224,13 +224,22 @@ def test_a_closed_pipe_is_silent() -> None:
     assert (process.wait(60), said) == (2, b"")
 
 
-def test_a_full_disk_is_no_answer() -> None:
+def test_help_is_written_in_any_encoding() -> None:
+    latin = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    assert "\\u2026" in run_metalog("mcp", "--help", environment=latin).stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["can", LOG_DIR, "User:a", "read", "topic:a"], ["can", "--help"], ["acls", "--version"]],
+)
+def test_a_full_disk_is_no_answer(words: list[str]) -> None:
     full = Path("/dev/full")
     if not full.exists():
         return
     with full.open("w") as out:
         done = subprocess.run(
-            [sys.executable, "-m", "shell.main", "can", LOG_DIR, "User:a", "read", "topic:a"],
+            [sys.executable, "-m", "shell.main", *words],
             stdout=out,
             stderr=subprocess.PIPE,
             text=True,
