@@ -115,8 +115,13 @@ def opened(files: Files, path: Path) -> Iterator[ReadableFile]:
 
 
 def read_whole(files: Files, path: Path) -> bytes:
-    with opened(files, path) as file:
-        return file.read_at(0, file.size())
+    """The bytes of ``path``. ``OSError`` names ``path``, also if the reading fails (a folder)."""
+    try:
+        with opened(files, path) as file:
+            return file.read_at(0, file.size())
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def replace_whole(files: Files, path: Path, data: bytes, *, has_one_writer: bool = True) -> None:

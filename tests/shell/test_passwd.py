@@ -110,6 +110,7 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
         (["alice", "--password=top-secret-1"], "unknown option (not shown: it can be a "),
         (["alice"], "not a terminal: to skip the prompt, pass --password-file"),
         (["alice", "--password-file", "no-such-file"], "no-such-file: No such file"),
+        (["alice", "--password-file", "."], "metalog: .: Is a directory"),
         (["alice", "--password-file", "empty.txt"], "the password is empty"),
         (["alice", "--password-file", "two.txt"], "two.txt: more than one line"),
         (["alice", "--password-file", "latin.txt"], "latin.txt: not UTF-8"),
