@@ -23,6 +23,7 @@ from metalog.log.folder.single_file import CheckpointLog, SegmentSplit
 from metalog.log.opening import OpenedLog
 from metalog.log.topic.reader import TopicSplit
 from metalog.ports import Split
+from metalog.records.batch import Batch
 from metalog.text.plurals import noun_range, plural
 from metalog_sources.replay import cluster_id_of
 from metalog_sources.source import Source, open_source
@@ -340,13 +341,19 @@ def _epoch_before(offset: int, log: OpenedLog) -> int | None:
         return log.bounds().epoch
     if log.leader_epochs.starts:
         return log.leader_epochs.epoch_at(offset - 1)
-    return next((batch.epoch for batch in log.batches(offset - 1)), None)
+    batch = _batch_before(offset, log)
+    return None if batch is None else batch.epoch
 
 
 def _checksum_before(offset: int, log: OpenedLog) -> tuple[int, int] | None:
     """The base offset and the checksum of the batch with the record before ``offset``."""
-    if not isinstance(log, DirectoryLog) or not log.bounds().start < offset <= log.bounds().end:
-        return None
-    with suppress(CorruptLog):
-        return next(((batch.base_offset, batch.crc) for batch in log.batches(offset - 1)), None)
+    batch = _batch_before(offset, log)
+    return None if batch is None else (batch.base_offset, batch.crc)
+
+
+def _batch_before(offset: int, log: OpenedLog) -> Batch | None:
+    """None if the batch is in no folder, or is damaged: damage is found by the scan."""
+    if isinstance(log, DirectoryLog) and log.bounds().start < offset <= log.bounds().end:
+        with suppress(CorruptLog):
+            return next(iter(log.batches(offset - 1)), None)
     return None

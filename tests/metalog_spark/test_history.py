@@ -305,6 +305,14 @@ def test_damage_is_named_or_is_a_stretch_up_to_the_next_snapshot(tmp_path: Path)
     }
 
 
+def test_damage_where_two_folders_are_compared_can_be_skipped(tmp_path: Path) -> None:
+    ArchiveFolder(tmp_path / "a").segment(0, ace(1)).segment(2, ace(2))
+    later = ArchiveFolder(tmp_path / "b").snapshot(2, ace(1)).segment(2, ace(2)).segment(4, ace(3))
+    damage(later.segment_path(2))
+    found = told(tmp_path / "*", skip_damaged=True)
+    assert [each[:3] for each in found.ranges] == [("KNOWN", 0, 6)]
+
+
 def test_damage_at_the_end_leaves_all_after_it_unknown(tmp_path: Path) -> None:
     """ACLs bound before it are not called ended: nobody saw their end."""
     folder = ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2), ace(3), ace(4))
