@@ -231,13 +231,18 @@ def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:
             _check_same_log(before, member, min(reached, member.end))
             begin = reached
         if reached is not None and member.end <= reached:
+            if member.end == reached and damage is None:
+                damage = _damage_after(member)
             continue
         yield from _pieces(member, begin)
-        reached, before = member.end, member
-        is_all = member.end == member.log.bounds().end
-        damage = (member.log.damage or member.log.missing) if is_all else None
+        reached, before, damage = member.end, member, _damage_after(member)
     if damage is not None and reached is not None:
         yield LogHole(reached, OPEN_END, damage.found, is_damage=True)
+
+
+def _damage_after(member: Member) -> CorruptLog | None:
+    is_all = member.end == member.log.bounds().end
+    return (member.log.damage or member.log.missing) if is_all else None
 
 
 def _holes(

@@ -313,6 +313,18 @@ def test_damage_where_two_folders_are_compared_can_be_skipped(tmp_path: Path) ->
     assert [each[:3] for each in found.ranges] == [("KNOWN", 0, 6)]
 
 
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_a_damaged_end_counts_in_whichever_folder_it_is(tmp_path: Path, names: str) -> None:
+    """Both folders end at the same offset, and one has a damaged record there."""
+    _, damaged = (ArchiveFolder(tmp_path / name).segment(0, ace(1)) for name in names)
+    damaged.segment(2, ace(2))
+    damage(damaged.segment_path(2), at=30)
+    with pytest.raises(CorruptLog, match="offset 2, byte"):
+        told(tmp_path / "*")
+    found = told(tmp_path / "*", skip_damaged=True)
+    assert [each.kind for each in found.ranges] == ["KNOWN", "DAMAGED"]
+
+
 def test_damage_at_the_end_leaves_all_after_it_unknown(tmp_path: Path) -> None:
     """ACLs bound before it are not called ended: nobody saw their end."""
     folder = ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2), ace(3), ace(4))
