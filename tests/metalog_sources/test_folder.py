@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from metalog.acl import Acl
-from metalog.errors import InvalidTarget
+from metalog.errors import CorruptLog, InvalidTarget
 from metalog.image.state.acls import acl_of
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from metalog_sources.targets.plan import ChangeKind, PlanStep
@@ -59,6 +60,28 @@ def test_a_saved_plan(tmp_path: Path, wanted: Path) -> None:
     assert main(["plan", str(folder), str(wanted), *SUPER, "--prune", "--save", plan]) == 0
     assert main(["apply", str(folder), plan, *SUPER]) == 0
     assert acls(folder) == acls(wanted)
+
+
+def test_a_folder_that_changed_while_it_was_read_is_not_called_damaged(tmp_path: Path) -> None:
+    """A claim writes quorum-state before the log, and a reader can read it before that."""
+    folder = formatted(tmp_path / "node")
+    assert main(["kafka-acls", str(folder), "--add", *OTHER]) == 0
+    state = folder / "__cluster_metadata-0" / "quorum-state"
+    older, source = state.read_bytes(), open_source(str(folder), environ={})
+    with closing(WritableDirectoryLog(folder)) as writer:
+        writer.claim()
+        newer = state.read_bytes()
+        state.write_bytes(older)
+        source.log.refresh()
+        state.write_bytes(newer)
+        with pytest.raises(InvalidTarget, match=r"a running node holds its \.lock"):
+            target_of(source)
+    with closing(target_of(source)):
+        pass
+    state.write_bytes(older)
+    source.log.refresh()
+    with pytest.raises(CorruptLog, match="the log has epoch 2, quorum-state only 1"):
+        target_of(source)
 
 
 def test_what_changes_at_the_last_moment_is_not_overrun(tmp_path: Path, wanted: Path) -> None:

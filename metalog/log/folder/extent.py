@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -42,7 +43,8 @@ def find_extents(
 ) -> tuple[LogExtent, ...]:
     """The ends that the log up to the end of ``segment`` once reached.
 
-    ``names`` are the files in ``partition``. By default, ``segment`` is the last segment.
+    ``names`` are the files in ``partition``. By default, ``segment`` is the last segment. The
+    log's writer can have removed an index since: it replaces the last one when it starts.
     """
     bases = layout.segments(names)
     base = segment if segment is not None else bases[-1] if bases else -1
@@ -54,7 +56,9 @@ def find_extents(
         (layout.index_name(base), _OFFSET_ENTRY),
         (layout.time_index_name(base), _TIME_ENTRY),
     ):
-        if name in names:
+        if name not in names:
+            continue
+        with suppress(FileNotFoundError):
             offset = _last_offset(files, partition / name, entry)
             found.append(LogExtent(base + offset + 1, str(partition / name), is_certain=False))
     return tuple(found)

@@ -152,6 +152,20 @@ def test_an_index_is_as_long_as_it_may_become_while_kafka_runs(tmp_path: Path) -
     assert SegmentLog(segment).problems == (said.found,)
 
 
+class _ReplacedIndexes(LocalFiles):
+    """A writer that starts removes the last indexes, and then creates them again."""
+
+    def open(self, path: Path) -> ReadableFile:
+        if path.suffix in {".index", ".timeindex"}:
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return super().open(path)
+
+
+def test_an_index_can_be_replaced_while_the_log_is_read(kafka_case: KafkaCase) -> None:
+    log = DirectoryLog(kafka_case.log_dir, files=_ReplacedIndexes())
+    assert log.bounds() == DirectoryLog(kafka_case.log_dir).bounds()
+
+
 def test_a_segment_of_which_only_the_index_is_left(tmp_path: Path) -> None:
     folder = copied("trimmed-4.3", tmp_path, without=".snapshot")
     segment = last_segment(DirectoryLog(folder))
