@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from metalog_spark.ingest.lines.audit_lines import CUT
 from metalog_spark.ingest.lines.line_forms import HALF, as_read, divided, earliest, forms_in
 from metalog_spark.ingest.requests import possible_of, rejected_of, requests_of
 from metalog_spark.store.arrow import frame_of
@@ -63,3 +64,14 @@ def test_half_lines_are_those_without_an_end_that_was_shown_by_then(spark: Spark
         ("orders", "LITERAL"), ("e", "LITERAL"),
     }  # fmt: skip
     assert divided(read, {}).where("reason IS NOT NULL OR possible").isEmpty()
+
+
+def test_a_cut_line_that_has_its_rule_is_not_ambiguous(spark: SparkSession) -> None:
+    """As the last line of a packed file."""
+    lines = [row("b", 1, "a", BARE), row("b", 2, "b", RULE), row("b", 3, "c", RULE)]
+    broken = [("b.log", 1, CUT), ("b.log", 2, None), ("b.log", 3, CUT)]
+    marks = frame_of(spark, broken, "file STRING, line BIGINT, why STRING")
+    found = divided(as_read(frame_of(spark, lines, REQUESTS.schema)), {}, marks)
+    kept = requests_of(found).select("line", "ambiguous").collect()
+    assert sorted(map(tuple, kept)) == [(2, True), (3, False)]
+    assert [each.reason for each in rejected_of(found).collect()] == [CUT]

@@ -83,8 +83,8 @@ def _by_broker(forms: Forms, place: int) -> Column:
 
 def divided(read: DataFrame, forms: Forms, broken: DataFrame | None = None) -> DataFrame:
     """``read`` (rows of ``requests.READ``), in which each half line becomes a rejected line and a
-    possible request. ``broken`` is the result of ``broken_lines``. All lines in ``broken`` become
-    ambiguous. Lines with a reason (``why``) and without a rule are half lines."""
+    possible request. ``broken`` is the result of ``broken_lines``. Its lines without a reason
+    (``why``) become ambiguous. Its lines with a reason, and without a rule, are half lines."""
     from pyspark.sql import functions as f
 
     half = is_half(forms) & f.expr(_LINE)
@@ -94,7 +94,7 @@ def divided(read: DataFrame, forms: Forms, broken: DataFrame | None = None) -> D
         rows = read.join(broken.withColumn("is_marked", f.lit(True)), ["file", "line"], "left")
         half |= f.expr(f"why IS NOT NULL AND rule IS NULL AND {_LINE}")
         reason = f.coalesce("why", reason)
-        may_be_part = f.coalesce(f.col("is_marked") & f.expr(_LINE), f.lit(False))
+        may_be_part = f.expr(f"coalesce(is_marked AND why IS NULL AND {_LINE}, false)")
         rows = rows.withColumn("ambiguous", f.col("ambiguous") | may_be_part)
     parts = f.when(half, f.array(f.lit("rejected"), f.lit("possible"))).otherwise(
         f.array(f.lit("whole"))
