@@ -7,13 +7,10 @@ has which connection.
 
 from __future__ import annotations
 
-import logging
 import resource
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final
-
-_log = logging.getLogger(__name__)
 
 _FILES_OF_THE_NODE: Final = 128
 """Reserved for segments, snapshots, the metrics endpoint, and connections to other servers."""
@@ -30,27 +27,19 @@ class ConnectionQuotas:
         self._taken = 0
         self._by_listener: Counter[str] = Counter()
         self._by_host: Counter[str] = Counter()
-        self._refused = 0
 
-    def take(self, listener: str, host: str) -> bool:
-        """Count one more client, or return False if a quota is exhausted. Only the first refusal is
-        logged, until a client leaves."""
-        why = None
+    def take(self, listener: str, host: str) -> str | None:
+        """Count one more client and return None, or return which quota is exhausted."""
         if self._taken >= self._most:
-            why = f"{self._most} clients (max.connections, or the limit of open files)"
-        elif self._by_host[host] >= self._most_per_host:
-            why = f"{self._most_per_host} clients from {host} (max.connections.per.ip)"
-        elif self._by_listener[listener] >= self._most_at.get(listener, self._most):
-            why = f"{self._most_at[listener]} clients at this listener (its own max.connections)"
-        if why is not None:
-            if not self._refused:
-                _log.warning("%s: at the limit of %s; further clients are refused", listener, why)
-            self._refused += 1
-            return False
+            return f"{self._most} clients (max.connections, or the limit of open files)"
+        if self._by_host[host] >= self._most_per_host:
+            return f"{self._most_per_host} clients from {host} (max.connections.per.ip)"
+        if self._by_listener[listener] >= self._most_at.get(listener, self._most):
+            return f"{self._most_at[listener]} clients at this listener (its own max.connections)"
         self._taken += 1
         self._by_host[host] += 1
         self._by_listener[listener] += 1
-        return True
+        return None
 
     def leave(self, listener: str, host: str) -> None:
         self._taken -= 1
@@ -58,9 +47,6 @@ class ConnectionQuotas:
         self._by_host[host] -= 1
         if not self._by_host[host]:
             del self._by_host[host]
-        if self._refused:
-            _log.warning("clients refused before a client left: %d", self._refused)
-            self._refused = 0
 
 
 def quotas_for(

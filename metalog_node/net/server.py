@@ -93,7 +93,9 @@ class OpenListener:
                 await asyncio.sleep(_PAUSE_S if error.errno in _NO_ROOM else 0)
                 continue
             host = peer_host(peer)
-            if not self._context.quotas.take(name, host):
+            exhausted = self._context.quotas.take(name, host)
+            if exhausted is not None:
+                self._context.refusals.note(name, host, f"at the limit of {exhausted}")
                 connected.close()
                 continue
             task = asyncio.create_task(self._serve(connected, host))

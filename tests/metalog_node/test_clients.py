@@ -136,6 +136,28 @@ def test_strangers_do_not_fill_the_log(
     assert caplog.text.count(said) == 1
 
 
+def test_clients_that_come_and_go_at_the_limit_do_not_fill_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusal_log, "PERIOD_S", 3600.0)
+    rounds = 3 * refusal_log.MOST_LINES_OF_ADDRESS
+    with running(tmp_path, caplog, **{"max.connections.per.ip": "1"}) as node:
+        address = node.addresses["PLAINTEXT"]
+        for _ in range(rounds):
+            assert any(is_followed_by_a_refusal(address) for _ in range(1000))
+    assert caplog.text.count("at the limit of 1 clients") == refusal_log.MOST_LINES_OF_ADDRESS
+    assert len(caplog.text.splitlines()) < rounds
+
+
+def is_followed_by_a_refusal(address: Address) -> bool:
+    """Whether a client is accepted, and another one beside it is not."""
+    with connected(address) as one:
+        if not is_let_in(one):
+            return False
+        with connected(address) as other:
+            return not is_let_in(other)
+
+
 def test_the_log_of_refusals_is_bounded_over_all_addresses(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
