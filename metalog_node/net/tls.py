@@ -9,6 +9,7 @@ import ssl
 from typing import Final
 
 from metalog.errors import ConfigException
+from metalog.wire.client.security import ANY_TRUSTED
 from metalog_node.config.listener_keys import TlsFiles
 
 _VERIFY_MODES: Final = {
@@ -34,6 +35,7 @@ class ServerTls:
     def _made(self) -> ssl.SSLContext:
         files, context = self._files, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         files.limits.apply(context)
+        context.verify_flags |= ANY_TRUSTED
         try:
             context.load_cert_chain(files.identity, password=files.password or "")
         except (OSError, ssl.SSLError) as error:

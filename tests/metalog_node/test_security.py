@@ -226,6 +226,35 @@ def test_a_login_needs_a_certificate_too_where_the_listener_requires_one(
         assert Operation.ALTER in allowed
 
 
+def test_a_truststores_certificate_is_trusted_without_its_own_authority(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, server: Certified
+) -> None:
+    """As in Java, at a node and at a client. Another certificate of its authority is not."""
+    folder = tmp_path_factory.mktemp("tls")
+    pinned, other = (certified(folder, f"/CN={name}").identity for name in ("pinned", "other"))
+    formatted(tmp_path)
+    keys = {
+        "listeners": "SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(server.identity),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(pinned),
+        "ssl.client.auth": "required",
+    }
+    client = {
+        "security.protocol": "SSL",
+        "ssl.keystore.type": "PEM",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(server.identity),
+    }
+    with running_in(tmp_path, **keys) as node:
+        address = node.addresses["SSL"]
+        own = client_settings(client | {"ssl.keystore.location": str(pinned)})
+        Connection(address, own).close()
+        with pytest.raises(InvalidRequest):
+            Connection(address, client_settings(client | {"ssl.keystore.location": str(other)}))
+
+
 def test_certificates_are_read_anew_when_asked(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, server: Certified
 ) -> None:

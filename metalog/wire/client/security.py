@@ -21,6 +21,9 @@ from metalog.wire.client.sasl import MECHANISMS, SaslCredentials
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _STRICT: Final = ssl.VERIFY_X509_STRICT
 """Python 3.13 refuses CA certificates without key usage; Java accepts them."""
+ANY_TRUSTED: Final = ssl.VERIFY_X509_PARTIAL_CHAIN
+"""As in Java, every certificate of a truststore is trusted by itself. By default, OpenSSL
+trusts only authorities that signed themselves."""
 _NO_PKCS12: Final = (
     "no PKCS12 keystore with a private key and its certificate was found, or"
     " ssl.keystore.password is wrong"
@@ -145,7 +148,7 @@ def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
     except (OSError, ValueError) as error:
         raise _unusable("ssl.truststore", trusted, _why(error, _NO_CERTIFICATES)) from None
     context.check_hostname = settings.get("ssl.endpoint.identification.algorithm") != "none"
-    context.verify_flags &= ~_STRICT
+    context.verify_flags = context.verify_flags & ~_STRICT | ANY_TRUSTED
     try:
         _identify(context, settings)
     except (OSError, ValueError) as error:
