@@ -51,7 +51,8 @@ class Forwarder:
         self, controllers: Callable[[], Sequence[Address]], settings: ClientSettings
     ) -> None:
         self._controllers = controllers
-        self._settings = settings
+        self.settings = settings
+        """For new connections."""
         self._index = 0
         self._is_closing = Event()
         self._idle: LifoQueue[Connection] = LifoQueue()
@@ -60,7 +61,7 @@ class Forwarder:
     def forward(self, request: bytes, principal: KafkaPrincipal, address: bytes) -> Future[bytes]:
         """A future of the response with its header, ready for the client; or of ``NoAnswerInTime``
         or ``ForwardingRefused``. ``address`` is the client's IP address."""
-        deadline = time.monotonic() + self._settings.request_timeout_s
+        deadline = time.monotonic() + self.settings.request_timeout_s
         return self._threads.submit(self._until_answered, request, principal, address, deadline)
 
     def close(self) -> None:
@@ -105,7 +106,7 @@ class Forwarder:
             connection = None
         if connection is None:
             connection = Connection(
-                wanted, self._settings, is_wanted=lambda: self._is_worth_waiting_for(wanted)
+                wanted, self.settings, is_wanted=lambda: self._is_worth_waiting_for(wanted)
             )
         try:
             version = connection.version(ENVELOPE, VERSIONS)

@@ -22,7 +22,7 @@ from authorizer.standard import StandardAuthorizer
 from metalog.config.plugins import class_named, instance_of
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
-from metalog.errors import ConfigException
+from metalog.errors import ConfigException, InvalidRequest
 from metalog.hosts.host_port import Address
 from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.log.quorum.observer import QuorumLog
@@ -171,7 +171,7 @@ class Node:
 
     def reload_certificates(self) -> None:
         """Load the certificates again, for new connections. A listener with an invalid file keeps
-        its old certificates."""
+        its old certificates, and so do the connections to controllers."""
         for name, tls in self._tls.items():
             try:
                 tls.reload()
@@ -179,6 +179,16 @@ class Node:
                 _log.error("the old certificates stay in use: %s", error)
             else:
                 _log.info("listener %s has reloaded its certificates", name)
+        if self._forwarder is None:
+            return
+        try:
+            settings = self._client_settings()
+        except InvalidRequest as error:
+            _log.error("the old certificates stay in use: connections to controllers: %s", error)
+            return
+        self._forwarder.settings = settings
+        if self._log is not None:
+            self._log.use(settings)
 
     async def close(self) -> None:
         """Accept no more requests, finish the requests under way, and close the log."""

@@ -28,6 +28,7 @@ from metalog_sources.source import open_source
 from snapshot.archive import archive_log
 from tests.support.disk.written_log import batches_in, formatted
 from tests.support.kafka.tools import free_ports
+from tests.support.node.certificates import certified
 from tests.support.node.running import BOTH_ROLES, running, running_in, starting
 from tests.support.node.served import killed_at_the_end
 from tests.support.suite.waiting import eventually
@@ -275,6 +276,36 @@ def test_a_broker_may_be_there_before_its_controller(folder: Path) -> None:
             Connection(Address("127.0.0.1", ports[1]), PLAINTEXT)
         with running_in(folder, listeners=listeners):
             assert eventually(lambda: "bootstrapped" in told_by_broker(ports[1]))
+
+
+def test_a_broker_connects_to_its_controller_with_reloaded_certificates(
+    folder: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """It follows and forwards with them; a file that cannot be used changes nothing."""
+    ours, others = (tmp_path_factory.mktemp(name) for name in ("ours", "others"))
+    server = certified(ours, "/CN=controller")
+    kept = tmp_path / "broker.pem"
+    kept.write_bytes(certified(others, "/CN=broker").identity.read_bytes())
+    tls = {
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:SSL",
+        "ssl.keystore.type": "PEM",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(server.authority),
+        "ssl.client.auth": "required",
+        "super.users": "User:CN=broker;User:ANONYMOUS",
+    }
+    with running_in(folder, **tls, **{"ssl.keystore.location": str(server.identity)}) as controller:
+        address = str(controller.addresses["CONTROLLER"])
+        with starting({**broker_of(address), **tls, "ssl.keystore.location": str(kept)}) as broker:
+            assert eventually(lambda: broker.replica.loaded.fault is not None)
+            kept.write_bytes(certified(ours, "/CN=broker").identity.read_bytes())
+            broker.reload_certificates()
+            assert eventually(lambda: broker.addresses["PLAINTEXT"].port)
+            kept.write_text("nonsense")
+            broker.reload_certificates()
+            asker = NodeClient(broker.addresses["PLAINTEXT"])
+            assert "none: 0" in repr(asker.ask(create(creation())))
+            asker.close()
 
 
 def told_by_broker(port: int) -> str:

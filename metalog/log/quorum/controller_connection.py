@@ -43,7 +43,8 @@ class ControllerConnection:
         self.was_connected = False
         self._path = path
         self._follower = follower
-        self._settings = settings
+        self.settings = settings
+        """For new connections."""
         self._is_id_requested = identifies
         """The id was requested, or will be at the first connection."""
         self._connection: Connection | None = None
@@ -78,7 +79,7 @@ class ControllerConnection:
             try:
                 connection = self._connected(controller)
                 body = request(connection.version(api_key, versions))
-                return connection.ask(body, wait_s + self._settings.request_timeout_s)
+                return connection.ask(body, wait_s + self.settings.request_timeout_s)
             except Unreachable:
                 self.close()
                 raise
@@ -105,7 +106,7 @@ class ControllerConnection:
             return verdict, trouble
         with self._raising_invalid_source():  # the failure of the lost one is noted already
             try:
-                connection = first_connection(others, self._settings, check=_refuse_a_broker)
+                connection = first_connection(others, self.settings, check=_refuse_a_broker)
             except Unreachable as error:
                 return self._follower.note_all_failed(), f"{trouble}; {error}"
             self._follower.begin_with(connection.address)
@@ -115,7 +116,7 @@ class ControllerConnection:
     def connect_to_any(self) -> None:
         try:
             connection = first_connection(
-                self._follower.controllers, self._settings, check=_refuse_a_broker
+                self._follower.controllers, self.settings, check=_refuse_a_broker
             )
             self._follower.begin_with(connection.address)
             self._take(connection)
@@ -136,7 +137,7 @@ class ControllerConnection:
         if connection is not None and connection.address == address:
             return connection
         self.close()
-        return self._take(Connection(address, self._settings))
+        return self._take(Connection(address, self.settings))
 
     def _take(self, connection: Connection) -> Connection:
         self._connection = connection

@@ -75,7 +75,6 @@ class QuorumLog:
         self, bootstrap: str, settings: ClientSettings = PLAINTEXT, *, identifies: bool = False
     ) -> None:
         self.path = SCHEME + bootstrap
-        self._settings = settings
         self._follower = Follower(parse_addresses(bootstrap))
         self._controller = ControllerConnection(
             self.path, self._follower, settings, identifies=identifies
@@ -86,10 +85,14 @@ class QuorumLog:
         self._failing_since_s: float | None = None
         self._trouble = NOBODY_LEADS
 
+    def use(self, settings: ClientSettings) -> None:
+        """Use ``settings`` for new connections."""
+        self._controller.settings = settings
+
     @property
     def caller(self) -> str | None:
         """The principal of the SASL login, by Kafka's default rule; None without a SASL login."""
-        return self._settings.security.user
+        return self._controller.settings.security.user
 
     @property
     def damage(self) -> CorruptLog | None:
@@ -104,7 +107,7 @@ class QuorumLog:
     @property
     def problems(self) -> tuple[str, ...]:
         """A line for each key of the client's configuration that this client does not use."""
-        return tuple(f"{self.path}: {note}" for note in self._settings.notes)
+        return tuple(f"{self.path}: {note}" for note in self._controller.settings.notes)
 
     @property
     def proven(self) -> Proven:
