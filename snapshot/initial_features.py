@@ -1,7 +1,7 @@
 """The features of a new cluster, and the levels that its operator may choose.
 
-``FEATURES`` repeats the production features of Kafka 4.4.0, without kraft.version. This module must
-not know how a folder is formatted.
+``FEATURES`` repeats the production features of Kafka 4.4.0, without kraft.version and
+metadata.version. This module must not know how a folder is formatted.
 """
 
 from __future__ import annotations

@@ -23,8 +23,9 @@ class ResourceAcls:
     """The operations that the ACLs for one name together allow and deny to a session.
 
     ``everybody`` has the masks of the ACLs of ``User:*`` from every host, except ACLs in
-    ``ManyAcls``. ``others`` has the decisions by these masks alone. ``principals`` has the
-    principals whose decisions can differ from ``others``; None stands for all.
+    ``ManyAcls``; without any ACL for the name, the masks of the default rule. ``others`` has the
+    decisions by these masks alone. ``principals`` has the principals whose decisions can differ
+    from ``others``; None stands for all.
     """
 
     __slots__ = ("_acls", "_many", "everybody", "others", "principals")

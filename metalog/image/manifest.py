@@ -13,8 +13,7 @@ from metalog.ids import SnapshotId
 class Provenance(NamedTuple):
     """The offset of an image: all committed records below ``offset`` are in the image.
 
-    ``epoch`` and ``timestamp`` (ms) are those of the last batch below ``offset``, or -1 if there is
-    none.
+    ``epoch`` and ``timestamp`` (ms) are those of the last batch or snapshot; -1 without either.
     """
 
     offset: int

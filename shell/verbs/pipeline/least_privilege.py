@@ -56,8 +56,8 @@ metalog pipeline what-if DIR least.yaml                              requests th
 
 A principal gets a literal ALLOW for each resource that it used. It gets a prefixed ALLOW if enough
 of the names share a prefix up to a separator (. - _) and no other known name (with --slack: few
-other names) has the prefix. No principal gets more than it has today. DENYs stay, and ALLOWs whose
-use is unknown stay, too. A principal that used an ALLOW of User:* gets an ALLOW of its own.
+other names) has the prefix. No principal gets more than it has today. DENYs stay, and most ALLOWs
+whose use is unknown. A principal that used an ALLOW of User:* gets an ALLOW of its own.
 A replay of the window proves that the proposal allows every request that was allowed and
 would be allowed today.
 
