@@ -20,7 +20,8 @@ class SnapshotGenerator:
     """A publisher that calls ``write`` when a snapshot is due, and deletes nothing.
 
     A snapshot is due at the first image after ``max_bytes`` bytes, ``max_records`` records or
-    ``max_ms`` milliseconds. None means no limit. ``written`` is the newest path from ``write``.
+    ``max_ms`` milliseconds. None means no limit. ``written`` is the newest path from ``write``. After an error
+    of ``write``, the next snapshot is due as after a success, as in Kafka.
     """
 
     def __init__(
@@ -54,8 +55,8 @@ class SnapshotGenerator:
             or _passed(self._records, self._max_records)
             or _passed(self._now_ms() - self._since_ms, self._max_ms)
         ):
-            self.written = self._write(image)
             self._restart()
+            self.written = self._write(image)
 
     def _restart(self) -> None:
         self._bytes = self._records = 0

@@ -1,5 +1,7 @@
 """Snapshots are made after a number of bytes or records since the last one."""
 
+import errno
+from contextlib import suppress
 from pathlib import Path
 
 from metalog.ids import SnapshotId
@@ -44,6 +46,26 @@ def test_after_so_many_bytes() -> None:
 
 def test_without_a_bound_none_is_made() -> None:
     assert made([(1000, 10**9)]) == []
+
+
+def test_a_failed_snapshot_is_tried_again_when_the_next_is_due() -> None:
+    """Not at every change: on a full disk each attempt would write a whole image in vain."""
+    tried: list[int] = []
+
+    def write(image: MetadataImage) -> Path:
+        tried.append(image.provenance.offset)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    generator = SnapshotGenerator(write, max_records=10)
+    for offset in range(1, 36):
+        provenance = Provenance(offset, 1, 0)
+        with suppress(OSError):
+            generator.publish(
+                MetadataDelta(EMPTY),
+                EMPTY._replace(provenance=provenance),
+                LogManifest(provenance, LEADER, 1, 1, 100),
+            )
+    assert tried == [10, 20, 30]
 
 
 def test_a_snapshot_that_was_loaded_starts_the_count_anew() -> None:
