@@ -33,7 +33,7 @@ def requests() -> dict[int, Body]:
             allow_auto_topic_creation=False,
             include_topic_authorized_operations=False,
         ),
-        fetch_request(18, FetchPosition(0, 0, -1, -1), cluster_id=None, wait_s=0),
+        fetch_request(18, FetchPosition(0, 0, 0, -1), cluster_id=None, wait_s=0),
         snapshot_request(1, SnapshotId(1, 1), 0, leader_epoch=-1, cluster_id=None),
         admin.describe(),
         admin.create(admin.creation()),
