@@ -56,10 +56,13 @@ class WebhookEndpoint(NamedTuple):
         return f"WebhookEndpoint({self})"
 
     def connection(self) -> HTTPConnection:
+        # without a port, HTTPConnection takes the end of an IPv6 address for the port
         if self.is_tls:
+            port = self.port or HTTPSConnection.default_port
             context = ssl.create_default_context()
-            return HTTPSConnection(self.host, self.port, timeout=_STEP_S, context=context)
-        return HTTPConnection(self.host, self.port, timeout=_STEP_S)
+            return HTTPSConnection(self.host, port, timeout=_STEP_S, context=context)
+        port = self.port or HTTPConnection.default_port
+        return HTTPConnection(self.host, port, timeout=_STEP_S)
 
 
 class Counts(NamedTuple):
@@ -79,10 +82,12 @@ def endpoint(url: str, headers: str = "") -> WebhookEndpoint:
     """
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        host, port = parts.hostname or "", parts.port
+        host.encode("idna")  # as a connection does
     except ValueError:
-        host, port, parts = None, None, urlsplit("")
-    if parts.scheme not in ("http", "https") or not host or not url.isascii() or " " in url:
+        host, port, parts = "", None, urlsplit("")
+    is_printable = all("!" <= each <= "~" for each in url)
+    if parts.scheme not in ("http", "https") or not host or port == 0 or not is_printable:
         raise InvalidRequest("--webhook: write it as https://HOST[:PORT]/PATH")
     if "@" in parts.netloc:
         raise InvalidRequest(

@@ -166,6 +166,10 @@ def test_who_answers_nothing_or_for_ever_is_let_go(
         ("https://", "", "write it as https"),
         ("https://h:70000/", "", "write it as https"),
         ("https://h/a b", "", "write it as https"),
+        ("https://h/\x01", "", "write it as https"),
+        ("https://h:0/", "", "write it as https"),
+        ("https://h..example/", "", "write it as https"),
+        (f"https://{'h' * 64}.example/", "", "write it as https"),
         (f"https://me:{TOKEN}@h/", "", "put a line Authorization"),
         ("https://h/", f"X: 1\n{TOKEN}", "line 2: write it as NAME: VALUE"),
         ("https://h/", f"X y: {TOKEN}", "line 1: write it as NAME: VALUE"),
@@ -177,6 +181,14 @@ def test_what_cannot_be_posted_to_is_refused_without_repeating_it(
     with pytest.raises(InvalidRequest, match=said) as refused:
         endpoint(url, headers)
     assert TOKEN not in str(refused.value)
+
+
+@pytest.mark.parametrize(("scheme", "port"), [("http", 80), ("https", 443)])
+@pytest.mark.parametrize("host", ["::1", "2001:db8::abcd", "fe80::1%eth0"])
+def test_an_ipv6_address_needs_no_port(scheme: str, port: int, host: str) -> None:
+    for text, expected in (("", port), (":8443", 8443)):
+        with closing(endpoint(f"{scheme}://[{host}]{text}/").connection()) as connection:
+            assert (connection.host, connection.port) == (host, expected)
 
 
 def test_prometheus_reads_what_was_done_and_what_waits() -> None:
