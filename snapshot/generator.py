@@ -20,8 +20,8 @@ class SnapshotGenerator:
     """A publisher that calls ``write`` when a snapshot is due, and deletes nothing.
 
     A snapshot is due at the first image after ``max_bytes`` bytes, ``max_records`` records or
-    ``max_ms`` milliseconds. None means no limit. ``written`` is the newest path from ``write``. After an error
-    of ``write``, the next snapshot is due as after a success, as in Kafka.
+    ``max_ms`` milliseconds. None means no limit. ``written`` is the newest path from ``write``.
+    After an error of ``write``, the next snapshot is due as after a success, as in Kafka.
     """
 
     def __init__(
