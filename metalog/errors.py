@@ -118,12 +118,12 @@ class CorruptLog(MetalogError):
     def __init__(
         self,
         problem: str,
-        *,
         file: str | None = None,
         offset: int | None = None,
         byte: int | None = None,
         advice: str | None = None,
     ) -> None:
+        # Pickle and copy call this with these arguments in this order.
         super().__init__(problem, file, offset, byte, advice)
         self.problem = problem
         self.file = file

@@ -17,6 +17,9 @@ class UnreadSubject:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    def __reduce__(self) -> tuple[type[UnreadSubject], tuple[str]]:
+        return type(self), (self._name,)
+
     def __getattr__(self, attribute: str) -> NoReturn:
         raise AttributeError(f"the image has no {self._name}: the replay did not read this part")
 

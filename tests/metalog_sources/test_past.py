@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
 
-from metalog import AuthorizerNotReady, CorruptLog, InvalidMoment, InvalidSource
+from metalog import AuthorizerNotReady, CorruptLog, InvalidMoment, InvalidSource, MetadataImage
 from metalog.log.folder.layout import segment_name
 from metalog.records.batch import encode_batch
 from metalog_sources import image_at
@@ -28,6 +31,17 @@ def test_only_what_decisions_depend_on_is_read_unless_all_is_wanted() -> None:
     assert whole.cluster.brokers
     with pytest.raises(AttributeError, match="has no cluster: the replay did not read"):
         _ = part.cluster.brokers
+
+
+@pytest.mark.parametrize("duplicate", [lambda image: pickle.loads(pickle.dumps(image)), deepcopy])
+def test_an_image_with_unread_parts_can_be_sent_to_another_process(
+    duplicate: Callable[[MetadataImage], MetadataImage],
+) -> None:
+    image = image_at(DEMO)
+    again = duplicate(image)
+    assert (again.acls, again.provenance) == (image.acls, image.provenance)
+    with pytest.raises(AttributeError, match="has no cluster: the replay did not read"):
+        _ = again.cluster.brokers
 
 
 @pytest.mark.parametrize(
