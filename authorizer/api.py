@@ -160,5 +160,10 @@ class RequestContext(_Value):
         request_name: str = "",
         additional_principals: Iterable[str] = (),
     ) -> RequestContext:
-        """The context for ``peer``, the tuple that a socket's ``getpeername()`` returns."""
+        """The context for ``peer``, the tuple that a socket's ``getpeername()`` returns.
+
+        Raises:
+            InvalidRequest: ``peer`` is not such a tuple. In asyncio ``peername`` is None if the
+                client has disconnected, and a Unix socket has a path.
+        """
         return cls(principal, peer_host(peer), listener, request_name, additional_principals)

@@ -62,7 +62,13 @@ _MAPPED: Final = bytes(10) + b"\xff\xff"
 def peer_host(peer: Sequence[Any]) -> str:
     """The host of a socket's ``getpeername()``, or of asyncio's ``peername``.
 
-    Java writes the zone of a link-local address as the number of the interface.
+    Java writes the zone of a link-local address as the number of the interface. Raises
+    ``InvalidRequest`` if ``peer`` is not an IP socket's tuple.
     """
+    if not peer or isinstance(peer, str | bytes):
+        raise InvalidRequest(
+            f"peer {peer!r}: not an IP socket's getpeername(); asyncio has None for a client that"
+            " has disconnected, and a Unix socket has a path: give RequestContext a host"
+        )
     host, zone = str(peer[0]).partition("%")[0], peer[3] if len(peer) > 3 else 0
     return client_host(f"{host}%{zone}" if zone else host)

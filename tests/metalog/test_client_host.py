@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
+from typing import Any
 
 import pytest
 
@@ -61,3 +62,10 @@ def test_bytes_are_written_as_text_is() -> None:
 def test_the_host_of_a_socket(peer: tuple[str | int, ...], host: str) -> None:
     """Java gives an accepted socket's zone as the number of its interface."""
     assert peer_host(peer) == host
+
+
+@pytest.mark.parametrize("peer", [None, "", "/run/broker.sock", b"\0broker", ()])
+def test_a_peer_without_an_address_has_no_host(peer: Any) -> None:
+    """A path was read as an address, of which its first letter was the host."""
+    with pytest.raises(InvalidRequest, match=r"not an IP socket's getpeername\(\)"):
+        peer_host(peer)
