@@ -18,7 +18,7 @@ from authorizer.audit.layouts import Zone, fields_around
 from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_files import BrokerPattern, name_found
 from metalog_spark.ingest.file_groups import PARQUET, FileGroups
-from metalog_spark.ingest.requests import NEEDED, READ, requests_in
+from metalog_spark.ingest.requests import NEEDED, READ, columns_of, requests_in
 from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.store.table_store import placed
 
@@ -60,7 +60,7 @@ def read_audit_table(
         InvalidRequest: Spark cannot read the table, or the table has neither requests nor lines.
     """
     table, broker = _opened(session, name), _default_broker(name)
-    if set(NEEDED).issubset(table.columns):
+    if set(NEEDED).issubset(columns_of(table)):
         return requests_in(table, name, broker)
     return _read_lines(table, name, broker, zone, pattern)
 
@@ -87,8 +87,8 @@ def _read_lines(
 ) -> DataFrame:
     from pyspark.sql import functions as f
 
-    line = _line_of(table, name)
-    own = f.col(_BROKER).cast("string") if _BROKER in table.columns else f.lit(None).cast("string")
+    line, column = _line_of(table, name), columns_of(table).get(_BROKER)
+    own = (f.lit(None) if column is None else f.col(column)).cast("string")
     row_json = f.lit(None).cast("string") if pattern is None else _as_json(table)
     rows = table.select(line.alias("line"), own.alias("own"), row_json.alias("row_json"))
 
@@ -112,16 +112,17 @@ def _read_lines(
 def _line_of(table: DataFrame, name: str) -> Column:
     from pyspark.sql import functions as f
 
-    kinds = dict(table.dtypes)
-    texts = [each for each in kinds if kinds[each] in _TEXTS and each != _BROKER]
+    kinds, own = dict(table.dtypes), columns_of(table)
+    broker, value = own.get(_BROKER), own.get(_VALUE)
+    texts = [each for each in kinds if kinds[each] in _TEXTS and each != broker]
     if not texts:
-        lacking = next(each for each in NEEDED if each not in kinds)
+        lacking = next(each for each in NEEDED if each not in own)
         raise InvalidRequest(
             f"{name}: holds neither requests nor audit lines: it has no column {lacking}"
             " and no text column"
         )
-    if _VALUE in texts or len(kinds.keys() - {_BROKER}) == 1:
-        return f.col(f"`{_VALUE if _VALUE in texts else texts[0]}`").cast("binary")
+    if value in texts or len(kinds.keys() - {broker}) == 1:
+        return f.col(f"`{value if value in texts else texts[0]}`").cast("binary")
     return _as_json(table).cast("binary")
 
 

@@ -85,14 +85,14 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     """
     from pyspark.sql import functions as f
 
-    session = table.sparkSession
-    lacking = [name for name in NEEDED if name not in table.columns]
+    session, own = table.sparkSession, columns_of(table)
+    lacking = [name for name in NEEDED if name not in own]
     if lacking:
         raise InvalidRequest(f"{path}: not a table of requests: it has no column {lacking[0]}")
-    _check_has_times(table, path)
+    _check_has_times(table, own["time"], path)
     assumed = {"broker": broker, "pattern_type": "LITERAL", "ambiguous": False}
     columns = {
-        field.name: (f.col(field.name) if field.name in table.columns else f.lit(None)).try_cast(
+        field.name: (f.col(own[field.name]) if field.name in own else f.lit(None)).try_cast(
             field.dataType
         )
         for field in frame_of(session, [], REQUESTS.schema).schema
@@ -114,12 +114,18 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     return frame_of(session, [], READ).unionByName(found, allowMissingColumns=True)
 
 
-def _check_has_times(table: DataFrame, path: str) -> None:
+def columns_of(table: DataFrame) -> Mapping[str, str]:
+    """The table's column for each name in lower case, because Spark ignores the case of names, and
+    some databases have names in capitals."""
+    return {name.lower(): name for name in table.columns} | {name: name for name in table.columns}
+
+
+def _check_has_times(table: DataFrame, time: str, path: str) -> None:
     """Refuse numbers: Spark reads seconds, but the numbers can be milliseconds."""
-    kind = table.schema["time"].dataType.simpleString()
+    kind = table.schema[time].dataType.simpleString()
     if not kind.startswith(("timestamp", "string")):
         raise InvalidRequest(
-            f"{path}: the column 'time' has the type {kind}; make it a timestamp, for example"
+            f"{path}: the column {time!r} has the type {kind}; make it a timestamp, for example"
             " from milliseconds by Spark's timestamp_millis(time)"
         )
 

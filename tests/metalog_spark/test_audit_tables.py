@@ -61,15 +61,17 @@ def test_each_row_of_a_table_is_a_line(
 def test_the_broker_is_named_by_a_column_a_field_or_the_table(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    def brokers(pattern: BrokerPattern, **columns: list[str]) -> set[str]:
-        spark.createDataFrame(
-            pa.table({"value": [WHOLE, OTHER], **columns})
-        ).createOrReplaceTempView("lines")
+    def brokers(pattern: BrokerPattern, value: str = "value", **columns: list[str]) -> set[str]:
+        spark.createDataFrame(pa.table({value: [WHOLE, OTHER], **columns})).createOrReplaceTempView(
+            "lines"
+        )
         read = read_audit_table(spark, "table:lines", Zone("UTC"), pattern)
         return {row.broker for row in requests_of(read).collect()}
 
     assert brokers(None) == {"lines"}
     assert brokers(None, broker=["b1", "b2"]) == {"b1", "b2"}
+    assert brokers(None, "text", Broker=["b1", "b2"]) == {"b1", "b2"}
+    assert brokers(None, "VALUE", BROKER=["b1", "b2"], HOST=["", ""]) == {"b1", "b2"}
     assert brokers(re.compile("host=(.*)"), host=["b3", "b4"]) == {"b3", "b4"}
     with pytest.raises(Exception, match=r"table:lines: 'host=\(\.\*\)' finds no broker"):
         brokers(re.compile("host=(.*)"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,21 @@ def test_words_may_be_spelt_as_any_kafka_does(spark: SparkSession, tmp_path: Pat
         ("DESCRIBE_CONFIGS", "TRANSACTIONAL_ID", "LITERAL", "DENIED"),
         ("DESCRIBE_CONFIGS", "TRANSACTIONAL_ID", "LITERAL", "ALLOWED"),
     ]
+
+
+@pytest.mark.parametrize("spelt", [str.upper, str.capitalize])
+def test_columns_may_have_capitals(
+    spark: SparkSession, tmp_path: Path, spelt: Callable[[str], str]
+) -> None:
+    """As Spark and databases write them; a column that was overlooked would lose its values."""
+    path = written(tmp_path / "t", {}, {"pattern_type": "PREFIXED"})
+    table = parquet.read_table(path).append_column("broker", pa.array(["b1", "b2"]))
+    parquet.write_table(table.rename_columns([*map(spelt, table.column_names)]), path)
+    read = read_table(spark, path)
+    [request] = requests_of(read).collect()
+    assert (request.principal, request.broker, request[NUMBER]) == ("User:a", "b1", 0)
+    [rejected] = rejected_of(read).collect()
+    assert rejected.reason.startswith("its pattern_type is not LITERAL")
 
 
 def test_rows_without_a_rule_are_not_half_lines(spark: SparkSession, tmp_path: Path) -> None:
