@@ -8,6 +8,7 @@ This module must not know partitions, nor what a listener's security protocol me
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from struct import Struct
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
@@ -33,6 +34,7 @@ from metalog.records.messages import (
 _BROKER_VERSIONS: Final = {7: 1, 8: 2, 17: 3, 30: 4}
 """metadata.version -> version of RegisterBrokerRecord (Kafka 4.3's MetadataVersion)."""
 
+_SIGNED_HALVES: Final = Struct(">qq")
 _YES_NO_OR_UNCHANGED: Final[dict[int, bool | None]] = {-1: False, 0: None, 1: True}
 
 
@@ -55,7 +57,8 @@ class BrokerRegistration(NamedTuple):
     """The registration of one broker.
 
     ``cordoned_directories`` is None for a broker older than Kafka 4.3, which does not report them.
-    ``ClusterDelta`` sorts listeners and features by name; Kafka does not.
+    ``ClusterDelta`` sorts listeners and features by name, which Kafka does not, and directories as
+    Kafka does.
     """
 
     id: int
@@ -117,7 +120,7 @@ class ClusterDelta(NeverDoubtful):
             fenced=record.fenced,
             in_controlled_shutdown=record.in_controlled_shutdown,
             is_migrating_zk_broker=record.is_migrating_zk_broker,
-            directories=tuple(record.log_dirs),
+            directories=_directories(record.log_dirs),
             cordoned_directories=(
                 None if record.cordoned_log_dirs is None else tuple(record.cordoned_log_dirs)
             ),
@@ -156,7 +159,7 @@ class ClusterDelta(NeverDoubtful):
         if shutdown is not None:
             broker = broker._replace(in_controlled_shutdown=shutdown)
         if record.log_dirs:
-            broker = broker._replace(directories=tuple(record.log_dirs))
+            broker = broker._replace(directories=_directories(record.log_dirs))
         if record.cordoned_log_dirs is not None:
             broker = broker._replace(cordoned_directories=tuple(record.cordoned_log_dirs))
         self.brokers[record.broker_id] = broker
@@ -187,6 +190,11 @@ def _listeners(
         for end_point in end_points
     }
     return tuple(by_name[name] for name in sorted(by_name))
+
+
+def _directories(ids: Iterable[Uuid]) -> tuple[Uuid, ...]:
+    """Sorted as by Kafka's ``Uuid.compareTo``: by two signed numbers of 64 bits."""
+    return tuple(sorted(ids, key=_SIGNED_HALVES.unpack))
 
 
 def _features(

@@ -172,6 +172,17 @@ def test_listeners_are_a_map() -> None:
     assert one == other
 
 
+def test_a_brokers_directories_are_in_kafkas_order() -> None:
+    """Kafka compares the halves of a Uuid as signed numbers."""
+    ordered = tuple(
+        Uuid(bytes.fromhex(text)) for text in ("80" * 16, "00" * 8 + "ff" * 8, "7f" * 16)
+    )
+    record = BROKER_RECORD._replace(log_dirs=ordered[::-1])
+    changed = m.BrokerRegistrationChangeRecord(1, 7, log_dirs=(ordered[1], ordered[0]))
+    assert after(EMPTY, record).cluster.brokers[1].directories == ordered
+    assert after(EMPTY, record, changed).cluster.brokers[1].directories == ordered[:2]
+
+
 def test_levels_of_features() -> None:
     image = after(
         EMPTY,
