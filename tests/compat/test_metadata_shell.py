@@ -72,7 +72,7 @@ RECORDS = [
     (m.FeatureLevelRecord("group.version", 1), 0),
     (broker(1, rack="r 1", fenced=True), 1),
     (broker(2, fenced=False, in_controlled_shutdown=True, is_migrating_zk_broker=True), 2),
-    (broker(3, log_dirs=(uuid(1), uuid(2))), 3),
+    (broker(3, log_dirs=(uuid(2), uuid(1), uuid(2**127))), 3),
     (broker(10, log_dirs=(uuid(1), uuid(2)), cordoned_log_dirs=(uuid(2),)), 4),
     (broker(20, rack="", cordoned_log_dirs=()), 4),
     (
@@ -144,17 +144,17 @@ RECORDS = [
 ]
 
 
-def crafted(folder: Path) -> tuple[Path, MetadataImage]:
-    """A snapshot of ``RECORDS`` and its image, with offsets as Kafka's shell counts them."""
+def crafted(folder: Path, records=RECORDS) -> tuple[Path, MetadataImage]:
+    """A snapshot of ``records`` and its image, with offsets as Kafka's shell counts them."""
     batches = list(
         snapshot_batches(
-            RECORDS, epoch=EPOCH, timestamp=TIMESTAMP, last_contained_timestamp=TIMESTAMP
+            records, epoch=EPOCH, timestamp=TIMESTAMP, last_contained_timestamp=TIMESTAMP
         )
     )
     file = folder / "00000000000000000100-0000000003.checkpoint"
     file.write_bytes(b"".join(map(encode_batch, batches)))
     delta = MetadataDelta(EMPTY)
-    for record, _ in RECORDS:
+    for record, _ in records:
         delta.replay(record)
     return file, delta.apply(Provenance(batches[-1].base_offset, EPOCH, TIMESTAMP))
 
@@ -188,6 +188,19 @@ def test_every_kind_of_leaf(kafka_tools, tmp_path):
     file, image = crafted(tmp_path)
     ours, kafkas = our_tree(image, "/image"), kafkas_tree(kafka_tools, file, "/image")
     assert ours.split("\n") == kafkas.split("\n")
+
+
+def test_keys_that_kafka_does_not_know_are_shown_here_only(kafka_tools, tmp_path):
+    known = [
+        (m.ConfigRecord(4, "1", "plugin", "v"), 0),
+        (m.ConfigRecord(2, "t", "flush.ms", "1"), 0),
+    ]
+    unknown = [(m.ConfigRecord(kind, "t", "plugin", "v"), 0) for kind in (2, 16, 32)]
+    file, image = crafted(tmp_path, [RECORDS[0], *known, *unknown])
+    assert our_tree(image, "/image/configs").count("plugin:") == 4
+    kafkas = kafkas_tree(kafka_tools, file, "/image/configs")
+    _, without = crafted(tmp_path, known)
+    assert our_tree(without, "/image/configs") == kafkas
 
 
 SUBJECTS = "acls,cluster,configs,delegationToken,features,producerIds,scram,topics"
