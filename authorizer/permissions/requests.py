@@ -51,10 +51,13 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     Optional permissions are left out, except DescribeCluster's ALTER.
 
     Raises:
-        InvalidRequest: ``api`` is unknown or cannot be checked here, or ``names`` has other kinds
-            than ``api`` needs. A missing kind is refused, because an empty result would allow the
-            request. Pass ``[]`` for a kind without names.
+        InvalidRequest: ``api`` is unknown or cannot be checked here, or ``names`` has one text in
+            place of a list, or other kinds than ``api`` needs. A missing kind is refused, because
+            an empty result would allow the request. Pass ``[]`` for a kind without names.
     """
+    for argument, each in names.items():
+        if isinstance(each, str):
+            raise InvalidRequest(f"{argument}: give a list of names, as [{each!r}]")
     found = _APIS.get(api)
     if found is None:
         near = get_close_matches(api, _APIS, n=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pytest
 
@@ -78,10 +78,12 @@ def test_what_kafka_asks(api: str, names: dict[str, list[str]], expected: list[s
         ),
         ("Zzz", {}, "^Kafka has no request Zzz$"),
         ("Fetch", {"topic": ["a"]}, "^topic is not one of topics, groups, "),
+        ("Fetch", {"topics": "orders"}, r"^topics: give a list of names, as \['orders'\]$"),
+        ("ListGroups", {"groups": ""}, r"^groups: give a list of names, as \[''\]$"),
     ],
 )
 def test_a_question_that_would_ask_too_little_is_refused(
-    api: str, names: dict[str, list[str]], why: str
+    api: str, names: dict[str, Collection[str]], why: str
 ) -> None:
     with pytest.raises(InvalidRequest, match=why):
         actions(api, **names)
