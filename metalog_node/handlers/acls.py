@@ -46,6 +46,7 @@ from metalog_node.handlers.request import (
     SecurityDisabled,
     Services,
     authorize_cluster,
+    authorize_listing,
     error_fields,
     item_count,
     outcome_fields,
@@ -61,7 +62,7 @@ _FEW: Final = 200
 
 
 def describe(services: Services, incoming: IncomingRequest) -> Answer:
-    authorize_cluster(services, incoming, Operation.DESCRIBE)
+    authorize_listing(services, incoming)
     _check_filter(incoming.request.body)
     wanted = _filter_of(incoming.request.body)
     if services.authorizer is None:

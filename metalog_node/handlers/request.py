@@ -24,7 +24,7 @@ from authorizer.interface import Authorizer
 from metalog.acl import SUPPORTED_OPERATIONS, Operation
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import ScramPasswordConfig
-from metalog.errors import ApiError, ErrorCode, InvalidRequest, MetalogError
+from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidRequest, MetalogError
 from metalog.hosts.host_port import Address
 from metalog.principal import parse_principal
 from metalog.replica.replica import Replica
@@ -75,6 +75,7 @@ class Services(NamedTuple):
     - ``purgatory`` is set if followers may fetch this node's log.
     - ``listings`` is set if long listings are cached.
     - ``acl_index`` is set if the authorizer decides by an index of ACLs.
+    - ``is_loaded`` returns whether the image and the authorizer have the whole log.
     """
 
     node_id: int
@@ -90,6 +91,7 @@ class Services(NamedTuple):
     listings: Listings | None = None
     acl_index: Callable[[], AclIndex] | None = None
     configured_kafka: str | None = None
+    is_loaded: Callable[[], bool] = lambda: True
 
     @property
     def kafka(self) -> str:
@@ -210,6 +212,14 @@ def authorize_cluster(services: Services, incoming: IncomingRequest, operation: 
     [result] = services.authorizer.authorize(incoming.context, [Action(operation, cluster())])
     if result is not ALLOWED:
         raise ClusterAuthorizationFailed(f"{operation.name} on the cluster is not allowed")
+
+
+def authorize_listing(services: Services, incoming: IncomingRequest) -> None:
+    """Like ``authorize_cluster`` for DESCRIBE. Before the log is loaded, also raise
+    ``AuthorizerNotReady`` for super users, because an empty list would be wrong."""
+    authorize_cluster(services, incoming, Operation.DESCRIBE)
+    if not services.is_loaded():
+        raise AuthorizerNotReady("the log is not loaded yet")
 
 
 def allowed_topics(

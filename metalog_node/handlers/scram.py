@@ -31,6 +31,7 @@ from metalog_node.handlers.request import (
     IncomingRequest,
     Services,
     authorize_cluster,
+    authorize_listing,
     error_fields,
     outcome_fields,
 )
@@ -44,7 +45,7 @@ _SHOWN_USERS: Final = 3
 
 
 def describe(services: Services, incoming: IncomingRequest) -> Answer:
-    authorize_cluster(services, incoming, Operation.DESCRIBE)
+    authorize_listing(services, incoming)
     named = incoming.request.body.users
     users = None if named is None else [user.name for user in named]
     descriptions = describe_credentials(services.replica.image.scram, users)

@@ -36,6 +36,7 @@ from tests.support.wire.admin_requests import (
     creation,
     delete,
     describe,
+    describe_users,
 )
 from tests.support.wire.every_request import first_error
 
@@ -118,7 +119,9 @@ def test_it_stays_shut_says_why_and_opens_once_it_can(
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(node.addresses["PLAINTEXT"])
         early = NodeClient(node.addresses["CONTROLLER"])
-        assert error_in(early.ask(describe())) == 0
+        assert error_in(early.ask(every_request.requests()[every_request.QUOTAS])) == 0
+        for listing in (describe(), describe_users("alice")):
+            assert error_in(early.ask(listing)) == REQUEST_TIMED_OUT
         now = scraped(node.watch_address)
         assert now["metalog_stale_seconds", ""] > now["metalog_ready", ""] == 0
         assert now["metalog_listener_open", "PLAINTEXT"] == 0
