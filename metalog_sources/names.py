@@ -197,14 +197,15 @@ def sources_in(data: bytes, path: Path) -> dict[str, Any]:
 def _named(entry: Any, name: str, path: Path) -> NamedSource:
     place = f"{path}: sources.{name}"
     entry = _with_dotted_keys(entry)
-    if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
-        raise InvalidSource(
-            f'{place} is not a table of texts; write [sources.{name}] and url = "…"'
-        )
+    if not isinstance(entry, dict):
+        raise InvalidSource(f'{place} is not a table; write [sources.{name}] and url = "…"')
     if unknown := sorted(entry.keys() - set(KEYS)):
         near = get_close_matches(unknown[0], KEYS, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; its keys are {', '.join(sorted(KEYS))}"
         raise InvalidSource(f"{place} has an unknown key {unknown[0]!r}{hint}")
+    for key, text in entry.items():
+        if not isinstance(text, str):
+            raise InvalidSource(f'{place}: {key} is not a text; write {key} = "…", with the quotes')
     url = entry.get("url", "")
     if not url or url.startswith("@"):
         raise InvalidSource(f"{place} needs a url that does not begin with @")
