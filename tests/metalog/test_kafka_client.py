@@ -6,8 +6,9 @@ import logging
 
 import confluent_kafka
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
-from metalog.kafka_client import LogThrottle, Troubles
+from metalog.kafka_client import LogThrottle, Troubles, is_transient
 from tests.support.suite.waiting import eventually
 
 
@@ -42,3 +43,20 @@ def test_a_kind_of_line_is_told_again_after_half_a_minute() -> None:
     clock = iter(times)
     lets_through = LogThrottle(lambda: next(clock)).filter
     assert [at for at, line in zip(times, lines, strict=True) if lets_through(line)] == [0.0, 30.0]
+
+
+@pytest.mark.parametrize(
+    ("code", "can_succeed_later"),
+    [
+        (KafkaError._UNKNOWN_PARTITION, True),
+        (KafkaError.CONCURRENT_TRANSACTIONS, True),
+        (KafkaError.OFFSET_NOT_AVAILABLE, True),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, False),
+        (KafkaError._AUTHENTICATION, False),
+        (KafkaError.INVALID_CONFIG, False),
+    ],
+)
+def test_what_a_starting_broker_or_an_election_answers_is_transient(
+    code: int, can_succeed_later: bool
+) -> None:
+    assert is_transient(KafkaException(KafkaError(code))) == can_succeed_later
