@@ -27,7 +27,6 @@ from metalog.hosts.host_port import Address
 from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.log.quorum.observer import QuorumLog
 from metalog.ports import Publisher
-from metalog.replica.load_gate import LoadGate
 from metalog.replica.replica import Replica
 from metalog.wire.client.security import ClientSettings, client_settings
 from metalog_node.apis import apis_of
@@ -104,7 +103,6 @@ class Node:
         self.watch_address: Address | None = None
         """The address of metrics and probes, or None."""
         self._credentials = CredentialsPublisher(os.urandom(_SECRET_BYTES))
-        self._load_gate = LoadGate()
         self._listings = Listings()
         self._threads = ThreadPoolExecutor(_ANSWERING_THREADS, thread_name_prefix="metalog-answer")
         self._turns = RequestTurns(self._threads)
@@ -222,12 +220,12 @@ class Node:
         """The publishers, in order.
 
         Credentials come before the authorizer, because clients log in as soon as the authorizer is
-        loaded. Listings and their gate come after the authorizer, because they show its ACLs.
+        loaded. Listings come after the authorizer, because they show its ACLs.
         """
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
             kept.append(self.authorizer)
-        return [*kept, self._load_gate, self._listings, GcFreezer()]
+        return [*kept, self._listings, GcFreezer()]
 
     def _replica(self) -> Replica:
         config = self._config
@@ -371,12 +369,7 @@ class Node:
             self._listings,
             self._acl_index if isinstance(self.authorizer, StandardAuthorizer) else None,
             self._kafka,
-            self._is_loaded,
         )
-
-    def _is_loaded(self) -> bool:
-        loaded = self._load_gate.loaded
-        return loaded.done() and loaded.exception() is None
 
     def _acl_index(self) -> AclIndex:
         assert isinstance(self.authorizer, StandardAuthorizer)

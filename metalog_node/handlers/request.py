@@ -75,7 +75,6 @@ class Services(NamedTuple):
     - ``purgatory`` is set if followers may fetch this node's log.
     - ``listings`` is set if long listings are cached.
     - ``acl_index`` is set if the authorizer decides by an index of ACLs.
-    - ``is_loaded`` returns whether the image and the authorizer have the whole log.
     """
 
     node_id: int
@@ -91,7 +90,6 @@ class Services(NamedTuple):
     listings: Listings | None = None
     acl_index: Callable[[], AclIndex] | None = None
     configured_kafka: str | None = None
-    is_loaded: Callable[[], bool] = lambda: True
 
     @property
     def kafka(self) -> str:
@@ -218,7 +216,7 @@ def authorize_listing(services: Services, incoming: IncomingRequest) -> None:
     """Like ``authorize_cluster`` for DESCRIBE. Before the log is loaded, also raise
     ``AuthorizerNotReady`` for super users, because an empty list would be wrong."""
     authorize_cluster(services, incoming, Operation.DESCRIBE)
-    if not services.is_loaded():
+    if services.listings is not None and not services.listings.is_loaded:
         raise AuthorizerNotReady("the log is not loaded yet")
 
 

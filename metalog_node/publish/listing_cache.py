@@ -28,6 +28,8 @@ class Listings:
     ACLs."""
 
     def __init__(self) -> None:
+        self.is_loaded = False
+        """Whether the earlier publishers have the whole log."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="metalog-listing")
         self._lock = Lock()
         self._kept: OrderedDict[Hashable, Future[Pieces]] = OrderedDict()
@@ -47,6 +49,7 @@ class Listings:
             return kept
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        self.is_loaded = True
         if delta.acls is None:
             return
         with self._lock:
