@@ -47,6 +47,7 @@ EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 _WORDS: Final = (EARLIEST, LATEST)
 _OFFSET: Final = "offset"
+_ANEW: Final = "start again with a new checkpoint (metalog pipeline follow: with another --out)"
 
 
 class Options(NamedTuple):
@@ -289,7 +290,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
             raise InvalidSource(
                 f"{self.options.source}: ends at offset {end}, but the stream has read up to"
                 f" {begin}: some records that it read were never committed, or this is another log;"
-                " restart the stream"
+                f" {_ANEW}"
             )
         if isinstance(limit, ReadMaxRows):
             end = min(end, begin + limit.max_rows)
@@ -301,7 +302,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         if begin < archive.start:
             raise InvalidSource(
                 f"{self.options.source}: offsets {begin} to {archive.start - 1} are gone, and were"
-                " not read; also name the folder that keeps these records, or restart the stream"
+                f" not read; also name the folder that keeps these records, or {_ANEW}"
             )
         wanted = self.options.wanted._replace(start=begin, end=end[_OFFSET])
         return self._partitions(archive, wanted)
