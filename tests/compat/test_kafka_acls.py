@@ -91,7 +91,7 @@ def test_adding_listing_and_removing(beside: Beside) -> None:
     listed = beside.theirs("--list")
     assert beside.ours("--list") == listed
     named = ("--list", "--topic", "side-", "--group", "side", "--resource-pattern-type")
-    both = ("--principal", "User:b", "--principal", "User:nobody")
+    both = ("--principal", "User:b", "--principal", "User:nobody", "--principal", "User:b")
     for asked in ((*named, "match"), (*named, "any"), (*named, "prefixed", *both)):
         assert beside.ours(*asked) == beside.theirs(*asked)
 

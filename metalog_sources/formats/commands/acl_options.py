@@ -130,7 +130,7 @@ def entries_of(options: CommandOptions) -> EntriesByResource:
     action = _action(options)
     _check(options)
     if action is AclAction.LIST:
-        principals = tuple(map(_principal, options.of("--principal")))
+        principals = tuple(dict.fromkeys(map(_principal, options.of("--principal"))))
         return EntriesByResource(action, dict.fromkeys(_resources(options), ()), principals)
     pattern_type = _pattern_type(options)
     if action is AclAction.ADD and pattern_type in (PatternType.ANY, PatternType.MATCH):
