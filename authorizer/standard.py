@@ -94,8 +94,8 @@ class StandardAuthorizer(Authorizer):
         ``tolerant`` for old or damaged logs, whose ACLs Kafka's controller can refuse to create.
 
         Raises:
-            InvalidRequest: Kafka's controller refuses an ACL, a super user is not ``Type:name``, or
-                ``kafka_version`` is not supported.
+            InvalidRequest: Kafka's controller refuses an ACL in every version, a super user is not
+                ``Type:name``, or ``kafka_version`` is not supported.
         """
         if isinstance(super_users, str):
             raise InvalidRequest(f"super_users: give a list of principals, as [{super_users!r}]")
