@@ -45,11 +45,16 @@ class ForwardingRefused(InvalidRequest):
 
 class Forwarder:
     """Forwards requests. Each try calls ``controllers`` for the list. The first try of a request
-    goes to the controller that answered last."""
+    goes to the controller that answered last. ``check`` gets each new connection and a time limit
+    in seconds, and raises ``InvalidRequest`` if the connection must not be used."""
 
     def __init__(
-        self, controllers: Callable[[], Sequence[Address]], settings: ClientSettings
+        self,
+        controllers: Callable[[], Sequence[Address]],
+        settings: ClientSettings,
+        check: Callable[[Connection, float], object] = lambda connection, timeout_s: None,
     ) -> None:
+        self._check = check
         self._controllers = controllers
         self.settings = settings
         """For new connections."""
@@ -104,11 +109,14 @@ class Forwarder:
         if connection is not None and connection.address != wanted:
             connection.close()
             connection = None
+        is_new = connection is None
         if connection is None:
             connection = Connection(
                 wanted, self.settings, is_wanted=lambda: self._is_worth_waiting_for(wanted)
             )
         try:
+            if is_new:
+                self._check(connection, left)
             version = connection.version(ENVELOPE, VERSIONS)
             sealed = seal(version, request, principal, address)
             answered = unsealed_answer(connection.ask(sealed, left))

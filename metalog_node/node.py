@@ -279,7 +279,7 @@ class Node:
             return Forwarder(self._topic.active.addresses, self._client_settings())
         if self._log is not None:
             known = self._config.bootstrap_servers
-            return Forwarder(lambda: known, self._client_settings())
+            return Forwarder(lambda: known, self._client_settings(), self._log.check_cluster)
         return None
 
     def _client_settings(self) -> ClientSettings:

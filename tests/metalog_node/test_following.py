@@ -278,6 +278,30 @@ def test_a_broker_may_be_there_before_its_controller(folder: Path) -> None:
             assert eventually(lambda: "bootstrapped" in told_by_broker(ports[1]))
 
 
+def test_a_broker_forwards_nothing_to_another_cluster_at_its_controllers_address(
+    folder: Path, tmp_path: Path
+) -> None:
+    """A change would be acknowledged there, and made in no log of this cluster."""
+    other = formatted(tmp_path / "other")
+    properties = other / "meta.properties"
+    properties.write_text(properties.read_text().replace("cluster.id=c\n", "cluster.id=other\n"))
+    [port] = free_ports(1)
+    listeners = {"listeners": f"PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:{port}"}
+    with ExitStack() as stack:
+        with running_in(folder, **listeners):
+            impatient = {"request.timeout.ms": "2000"}
+            broker = stack.enter_context(running(broker_of(f"127.0.0.1:{port}") | impatient))
+            asker = NodeClient(broker.addresses["PLAINTEXT"])
+            assert "none: 0" in repr(asker.ask(create(creation(resource_name="here"))))
+        with running_in(other, **listeners):
+            answer = repr(asker.ask(create(creation(resource_name="there"))))
+            assert "request_timed_out" in answer
+            assert "is of another cluster" in answer
+        with running_in(folder, **listeners):
+            assert "none: 0" in repr(asker.ask(create(creation(resource_name="again"))))
+        asker.close()
+
+
 def test_a_broker_connects_to_its_controller_with_reloaded_certificates(
     folder: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -19,11 +19,16 @@ from metalog.image.state.features import METADATA_VERSION
 from metalog.log.contact import Contact
 from metalog.log.folder.commit import Proven
 from metalog.log.quorum.controller_connection import ControllerConnection
-from metalog.log.quorum.observer_state import Follower, FollowVerdict
+from metalog.log.quorum.observer_state import (
+    INCONSISTENT_CLUSTER_ID,
+    Follower,
+    FollowVerdict,
+    refused,
+)
 from metalog.log.quorum.snapshot_download import Download
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split, Truncated
 from metalog.records.batch import Batch
-from metalog.wire.client.connection import Unreachable
+from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT, ClientSettings
 from metalog.wire.fetch import (
     FETCH,
@@ -131,6 +136,25 @@ class QuorumLog:
         self._leader_state()
         supported = self._controller.features.get(METADATA_VERSION)
         return None if supported is None else supported.most
+
+    def check_cluster(self, connection: Connection, timeout_s: float) -> None:
+        """Raise ``InvalidSource`` if ``connection`` leads to a controller of another cluster.
+
+        Checks nothing while the cluster's id is unknown. The request gets no records: its last
+        epoch is invalid.
+        """
+        cluster_id = self.known_cluster_id
+        if cluster_id is None:
+            return
+        request = fetch_request(
+            connection.version(FETCH, FETCH_VERSIONS),
+            FetchPosition(0, -1, 0, -1),
+            cluster_id=cluster_id,
+            wait_s=0.0,
+        )
+        code = read_fetched(connection.ask(request, timeout_s)).code
+        if code == INCONSISTENT_CLUSTER_ID:
+            raise InvalidSource(refused(connection.address, code))
 
     def expect_cluster(self, cluster_id: str) -> None:
         """Send ``cluster_id`` in later requests, until the controllers send their own id.

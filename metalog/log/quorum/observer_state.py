@@ -27,7 +27,7 @@ _RETRIABLE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
 UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT,
 BROKER_NOT_AVAILABLE (while it shuts down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
 UNKNOWN_LEADER_EPOCH."""
-_INCONSISTENT_CLUSTER_ID: Final = 104
+INCONSISTENT_CLUSTER_ID: Final = 104
 _UNKNOWN_EPOCH: Final = -1
 
 
@@ -177,7 +177,7 @@ class Follower:
         self._leading = None
         if fetched.code not in _RETRIABLE:
             self.note_failure(controller)
-            raise InvalidSource(_refused(controller, fetched.code))
+            raise InvalidSource(refused(controller, fetched.code))
         if has_news or self.target != controller:
             return FollowVerdict.ASK
         return self.note_failure(controller)
@@ -270,9 +270,9 @@ class Follower:
         self.position = batch.next_offset
 
 
-def _refused(controller: Address, code: int) -> str:
+def refused(controller: Address, code: int) -> str:
     if code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         return f"{controller}: following the log needs CLUSTER_ACTION on the cluster; grant it"
-    if code == _INCONSISTENT_CLUSTER_ID:
+    if code == INCONSISTENT_CLUSTER_ID:
         return f"{controller} is of another cluster; give the controllers of one quorum"
     return f"{controller}: the controller refuses to be followed: {error_name(code)}"
