@@ -30,8 +30,12 @@ def parse_operation(text: str) -> Operation:
     return read_word(Operation, text, "operation")
 
 
-def parse_resource(text: str) -> tuple[ResourceType, str]:
-    """Parse ``TYPE:NAME``, ``TYPE:LITERAL:NAME`` as in an audit line, or ``cluster``."""
+def parse_resource(text: str, *, may_be_empty: bool = False) -> tuple[ResourceType, str]:
+    """Parse ``TYPE:NAME``, ``TYPE:LITERAL:NAME`` as in an audit line, or ``cluster``.
+
+    Raises:
+        InvalidRequest: the text has no known type, or has no name and not ``may_be_empty``.
+    """
     type_text, colon, name = text.partition(":")
     if not colon and folded(type_text) == folded(ResourceType.CLUSTER.name):
         return ResourceType.CLUSTER, CLUSTER_NAME
@@ -43,7 +47,7 @@ def parse_resource(text: str) -> tuple[ResourceType, str]:
         raise InvalidRequest(f"resource {text!r} has no type; write it as topic:{text}")
     resource_type = read_word(ResourceType, type_text, "resource type")
     name = name.removeprefix(_LITERAL)
-    if not name:
+    if not name and not may_be_empty:
         raise InvalidRequest(f"resource {text!r} has no name; write it as {type_text}:NAME")
     return resource_type, name
 

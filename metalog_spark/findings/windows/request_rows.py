@@ -37,6 +37,8 @@ COLUMNS: Final = (
 FIRST: Final = 10
 """The most requests that a finding shows."""
 _ORDER: Final = ("time", "file", "line")
+_LITERAL: Final = "LITERAL:"
+"""The command takes this beginning of a name for a pattern type, as in an audit line."""
 _IS_USE: Final = "known AND decided = result"
 """A condition: the request is a use of the ACL ``acl_id``."""
 
@@ -69,7 +71,9 @@ class RequestFilter(NamedTuple):
             if (value := getattr(self, name)) is not None
         ]
         if self.resource_type is not None:
-            words.append(f"--resource {quoted(f'{self.resource_type}:{self.resource_name}')}")
+            name = self.resource_name or ""
+            name = f"{_LITERAL}{name}" if name.startswith(_LITERAL) else name
+            words.append(f"--resource {quoted(f'{self.resource_type}:{name}')}")
         if self.acl_id is not None:
             words.append(f"--acl {quoted(self.acl_id)}")
         if self.matches is not None:

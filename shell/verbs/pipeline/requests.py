@@ -86,8 +86,9 @@ def run(arguments: Namespace, output: Output) -> int:
         _check_acl_id(acl_id, arguments.folder)
     from metalog_spark.findings.windows.request_rows import COLUMNS, RequestFilter, requests_in
 
-    kind, name = (None, None) if arguments.resource is None else parse_resource(arguments.resource)
-    operation = arguments.operation
+    resource, operation = arguments.resource, arguments.operation
+    # old consumers without a group are logged with an empty name
+    kind, name = (None, None) if resource is None else parse_resource(resource, may_be_empty=True)
     wanted = RequestFilter(
         principal=arguments.principal,
         operation=None if operation is None else parse_operation(operation).name,

@@ -8,9 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from metalog.acl import ResourceType
 from metalog_spark.findings.windows.request_rows import RequestFilter
 from metalog_spark.report.sections import unseen
 from metalog_spark.report.text.row_requests import row_requests
+from shell.arguments.resources import parse_resource
 
 HOSTILE = "x\nrm -rf $HOME; `id` 'a\" !"
 
@@ -48,3 +50,16 @@ def test_a_shell_gets_the_names_as_they_are(name: str) -> None:
         ["--principal", name, "--resource", f"TOPIC:{name}", "--disagrees"],
         [f"--principal={name}", "--resource", f"TOPIC:{name}", "--disagrees"],
     )
+
+
+@pytest.mark.parametrize("name", ["", "LITERAL:z", "LITERAL:", "literal:z", "*", "-x", HOSTILE])
+@pytest.mark.parametrize("kind", ["GROUP", "CLUSTER", "USER"])
+def test_the_verb_reads_every_resource_of_an_audit_line(kind: str, name: str) -> None:
+    """Old consumers have an empty group."""
+    wanted = RequestFilter(resource_type=kind, resource_name=name)
+    done = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {wanted.options()}"], capture_output=True, check=True
+    )
+    option, resource, _ = done.stdout.decode().split("\0")
+    assert option == "--resource"
+    assert parse_resource(resource, may_be_empty=True) == (ResourceType[kind], name)
