@@ -50,13 +50,18 @@ class RunningNode:
         *,
         host: str = "127.0.0.1",
     ) -> bool:
-        """The decision of the node's authorizer at this moment."""
-        from authorizer import Action, RequestContext
+        """The decision of the node's authorizer at this moment.
 
+        Raises ``InvalidRequest`` for a principal without a type, which no client has.
+        """
+        from authorizer import Action, RequestContext
+        from metalog.principal import parse_principal
+
+        context = RequestContext(parse_principal(principal), host)
         if self.node.authorizer is None:
             return True
         action = Action(operation, resource)
-        [result] = self.node.authorizer.authorize(RequestContext(principal, host), [action])
+        [result] = self.node.authorizer.authorize(context, [action])
         return bool(result)
 
 

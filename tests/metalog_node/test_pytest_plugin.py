@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
     AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 )
 from authorizer import Operation, topic
+from metalog import InvalidRequest
 
 READ = AclBinding(
     ResourceType.TOPIC, "orders", ResourcePatternType.LITERAL, "User:app", "*",
@@ -30,6 +31,8 @@ def test_each_has_a_node_of_its_own(metalog_node, time):
     created.result(60)
     assert metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
     assert not metalog_node.is_allowed("User:app", Operation.READ, topic("payments"))
+    with pytest.raises(InvalidRequest, match="write it as User:app"):
+        metalog_node.is_allowed("app", Operation.READ, topic("payments"))
 
 class TestChanged:
     @pytest.fixture
