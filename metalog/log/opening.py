@@ -231,8 +231,9 @@ def log_on_disk(
             return _file(path, files)
         if "+" not in text:
             if text:
-                is_name = text.startswith("@")
-                advice = "give the url of this name of metalog.toml" if is_name else "check the path"
+                advice = "check the path"
+                if text.startswith("@"):
+                    advice = "give the url of this name of metalog.toml"
                 raise InvalidSource(f"{path}: there is no such file or folder; {advice}")
             raise InvalidSource(f"SOURCE is missing; give {forms}")
         parts = text.split("+")
