@@ -10,16 +10,12 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from metalog.disk.files import LOCAL_FILES, write_out
 from metalog.errors import InvalidRequest
-from metalog.grouping import grouped
 from metalog.image.metadata import MetadataImage
-from metalog.principal import parse_principal
 from metalog.records.message import ControlMessage
 from metalog.text.plurals import counted
 from metalog.text.visible_text import safe
@@ -30,6 +26,7 @@ from shell.context import add_source
 from shell.inputs.acl_files import SourceDocument, read_document
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
+from shell.tasks.split_export import write_split
 from shell.views.export_omissions import ExportOmissions
 
 USAGE: Final = "SOURCE [-o FORMAT] [--to PATH] [options]"
@@ -55,8 +52,6 @@ _SUFFIXES: Final = {
 }
 _ACLS_ALONE: Final = ("avro", "csv", "commands")
 _WITHOUT_COMMENTS: Final = (*_SNAPSHOTS, "avro")
-_LONGEST_NAME: Final = 200
-"""File systems accept names of 255 bytes, and a temporary file's name is longer."""
 _NO_CREDENTIAL: Final = "its credential is not in the source"
 
 
@@ -138,7 +133,12 @@ def _export(arguments: Namespace, output: Output) -> int:
         _warn_of_escapes(document, output)
     with output.busy(f"writing {counted(len(document.entries), 'ACL')}"):
         if arguments.split:
-            _write_split(document, Path(arguments.to), write, output)
+            suffix = _SUFFIXES[output.format]
+            for path in write_split(document, Path(arguments.to), suffix, write):
+                output.warn(
+                    f"{path}: not written by this export, "
+                    "because the source has nothing for this file"
+                )
         elif arguments.to is not None:
             write_out(Path(arguments.to), write(document))
         else:
@@ -295,47 +295,6 @@ def _commands(document: Document, output: Output) -> str:
         else:
             lines.append(command + "\n")
     return "".join(lines)
-
-
-def _write_split(
-    document: Document, folder: Path, write: Callable[[Document], bytes], output: Output
-) -> None:
-    suffix = _SUFFIXES[output.format]
-    written = set()
-    for principal, part in _by_principal(document):
-        path = folder / f"{_file_of(principal)}{suffix}"
-        LOCAL_FILES.make_folder(path.parent)
-        write_out(path, write(part))
-        written.add(path)
-    for path in sorted(folder.rglob(f"*{suffix}")):
-        if path not in written:
-            output.warn(
-                f"{path}: not written by this export, because the source has nothing for this file"
-            )
-
-
-def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
-    """The SCRAM user ``NAME`` belongs to ``User:NAME``. ``owns`` is left out."""
-    users = grouped(document.users, lambda user: f"User:{user.user}")
-    entries = grouped(in_order(document.entries), lambda entry: entry.acl.principal)
-    for principal in sorted({**entries, **users}):
-        of_principal = tuple(users.get(principal, ()))
-        yield principal, Document(tuple(entries.get(principal, ())), users=of_principal)
-
-
-def _file_of(principal: str) -> str:
-    """``User/alice``: a path that cannot leave the folder, different for each name."""
-    return "/".join(map(_file_name, parse_principal(principal)))
-
-
-def _file_name(text: str) -> str:
-    """A long name ends with a digest: ``%-`` occurs in no other name."""
-    escaped = quote(text, safe="=@,+ ")
-    if len(escaped) > _LONGEST_NAME:
-        digest = sha256(escaped.encode()).hexdigest()
-        escaped = f"{escaped[: _LONGEST_NAME - len(digest)]}%-{digest}"
-    first = escaped[:1] or "%"
-    return (f"%{ord(first):02X}" if first in ". " else first) + escaped[1:]
 
 
 def _write_snapshot(exported: SourceDocument, arguments: Namespace, output: Output) -> None:
