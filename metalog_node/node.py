@@ -344,12 +344,13 @@ class Node:
             turns=self._turns,
             budget=self._budget,
         )
+        host, port = self.addresses[listener.name]
+        if host in ANY_ADDRESS:
+            host = await asyncio.to_thread(socket.getfqdn)
         opened = OpenListener(context, self._services())
         bound = await opened.open()
         self._open[listener.name] = opened
-        advertised = self.addresses[listener.name]
-        host = socket.getfqdn() if advertised.host in ANY_ADDRESS else advertised.host
-        self.addresses[listener.name] = Address(host, advertised.port or bound.port)
+        self.addresses[listener.name] = Address(host, port or bound.port)
         _log.info("listener %s is open on %s", listener.name, bound)
         self._on_open(listener, bound)
 

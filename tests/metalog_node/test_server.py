@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import timedelta
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread
 from typing import Any
 
 import pytest
@@ -303,6 +303,24 @@ def test_users_are_known_before_the_gate_opens_the_listeners(
         monkeypatch.setattr(publisher, "complete_initial_load", noted)
     with serve("SASL_PLAINTEXT"):
         assert done[:2] == ["CredentialsPublisher", "StandardAuthorizer"]
+
+
+def test_the_hosts_own_name_is_looked_up_beside_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look-up without an answer takes seconds; an open listener serves clients meanwhile."""
+    threads: list[str] = []
+
+    def name() -> str:
+        threads.append(current_thread().name)
+        return "this-host"
+
+    monkeypatch.setattr(socket, "getfqdn", name)
+    formatted(tmp_path)
+    with running_in(tmp_path, listeners=f"PLAINTEXT://:0,{CONTROLLER}") as node:
+        assert node.addresses["PLAINTEXT"].host == "this-host"
+    assert threads
+    assert "metalog-node" not in threads
 
 
 @pytest.mark.parametrize(
