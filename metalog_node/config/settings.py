@@ -109,7 +109,7 @@ class Settings(BaseModel):
         alias="max.connections",
         description="the limit of connections; the limit of open files can lower it",
     )
-    max_connections_per_ip: Annotated[int, Field(ge=0)] = Field(
+    max_connections_per_ip: _Positive = Field(
         (1 << 31) - 1,
         alias="max.connections.per.ip",
         description="the limit of connections from one address",

@@ -66,6 +66,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("metadata.log.segment.bytes=1", "bytes=1: give a whole number from 8388608 to"),
         ("max.connections=many", "max.connections: give a whole number"),
         ("max.connections=0", "max.connections: give a whole number, 1 or more"),
+        ("max.connections.per.ip=0", "per.ip: give a whole number, 1 or more"),
         ("advertised.listeners=SASL_SSL://0.0.0.0:1", "advertised.listeners: 0.0.0.0 is no"),
         ("sasl.enabled.mechanisms=GSSAPI", "sasl.enabled.mechanisms: GSSAPI is not supported"),
         ("listener.name.sasl_ssl.sasl.enabled.mechanisms=", "enabled.mechanisms: is empty"),
