@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from metalog_sources.store import SUFFIXES
 from shell.main import VERBS
 from tests.support.kafka.cases import REPOSITORY
 
@@ -75,11 +76,12 @@ def test_the_action_gives_the_script_all_that_it_reads() -> None:
     assert "${{" not in commands, "an input would be run as a part of the script"
 
 
-def test_a_hook_runs_a_verb() -> None:
+def test_a_hook_runs_a_verb_when_a_file_of_any_format_changes() -> None:
     for hook in yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text("utf-8")):
         command, verb = hook["entry"].split()
         assert command == "metalog"
         assert verb in VERBS
+        assert [each for each in SUFFIXES if not re.search(hook["files"], f"acls/a{each}")] == []
 
 
 def test_the_guide_names_what_there_is() -> None:
