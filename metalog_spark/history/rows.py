@@ -7,8 +7,9 @@ must not know where records are read from.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -38,6 +39,8 @@ _MOST_BYTES: Final = 16 << 20
 _US_PER_MS: Final = 1000
 _MECHANISMS: Final = {mechanism.value: mechanism.mechanism_name for mechanism in ScramMechanism}
 TYPE_NAMES: Final = frozenset(kind.TYPE_NAME for kind in map(message_type, METADATA) if kind)
+_FIELD: Final = re.compile(r"(\w+):")
+"""The name of a field in Spark's DDL for a struct."""
 _SECRETS: Final = ("salt", "stored_key", "server_key")
 
 
@@ -91,9 +94,10 @@ class Columns:
     out, and also undecodable records' bytes, which can contain secrets."""
 
     def __init__(self, schema: pa.Schema, *, secrets: bool) -> None:
-        unknown = [name for name in schema.names if name not in _COLUMNS]
-        if unknown:
-            raise InvalidRequest(f"a log has no column {unknown[0]}; it has {', '.join(_COLUMNS)}")
+        _refuse_unknown("a log has no column", schema, _COLUMNS)
+        for field in filter(lambda field: pa.types.is_struct(field.type), schema):
+            known = _FIELD.findall(_COLUMNS[field.name].type)
+            _refuse_unknown(f"the column {field.name} has no field", field.type, known)
         self._schema = schema
         self._fill = [_COLUMNS[name].of(secrets) for name in schema.names]
 
@@ -135,6 +139,12 @@ class Columns:
             for field, value in zip(self._schema, self._fill, strict=True)
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+def _refuse_unknown(has_no: str, fields: Iterable[pa.Field], known: Collection[str]) -> None:
+    unknown = [field.name for field in fields if field.name not in known]
+    if unknown:
+        raise InvalidRequest(f"{has_no} {unknown[0]}; it has {', '.join(known) or 'none'}")
 
 
 def _rows(batch: Batch, wanted: RecordFilter, unread: UnreadTypes | None) -> Iterator[_Row]:

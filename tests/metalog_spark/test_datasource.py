@@ -307,6 +307,15 @@ def test_only_the_columns_that_are_asked_for() -> None:
     assert all(row.keys() == {"type", "offset"} for row in found)
     with pytest.raises(InvalidRequest, match="a log has no column spam; it has offset, epoch"):
         reader("x", schema=texts("spam"))
+    acl = StructType().add("access_control_entry", texts("principal", "host"))
+    rows = rows_of(reader(kafka_case("demo").log_dir, schema=acl))
+    acls = [row["access_control_entry"] for row in rows if row["access_control_entry"]]
+    assert {each["principal"].partition(":")[0] for each in acls} == {"User"}
+    said = "the column access_control_entry has no field Host; it has id, resource_type"
+    with pytest.raises(InvalidRequest, match=said):
+        reader("x", schema=StructType().add("access_control_entry", texts("principal", "Host")))
+    with pytest.raises(InvalidRequest, match="the column data has no field spam; it has none"):
+        reader("x", schema=StructType().add("data", texts("spam")))
 
 
 def test_damage_stops_the_reading_or_stands_in_a_row(damaged_case: DamagedCase) -> None:
