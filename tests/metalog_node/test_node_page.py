@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from metalog_node.apis import apis_of
+from metalog_node.handlers.request import SMALL_REQUESTS
 from metalog_node.net.connection import BEFORE_LOGIN_BYTES
 from tests.support.kafka.cases import REPOSITORY
 from tests.support.pages.api_table import apis_table
@@ -12,3 +16,10 @@ PAGE = (REPOSITORY / "docs" / "formats" / "node.md").read_text(encoding="utf-8")
 def test_the_page_has_the_table_and_the_bound() -> None:
     assert apis_table() in PAGE
     assert f"| {BEFORE_LOGIN_BYTES} bytes; after it" in PAGE
+
+
+def test_the_page_names_the_apis_with_small_requests() -> None:
+    offered = {**apis_of(is_for_controllers=False), **apis_of(is_for_controllers=True)}
+    small = {api.name for api in offered.values() if SMALL_REQUESTS.items() <= api._asdict().items()}
+    [named] = re.findall(r"single-subject APIs \(([\w, ]+)\)", PAGE)
+    assert set(named.split(", ")) == small
