@@ -20,6 +20,7 @@ def test_the_page_has_the_table_and_the_bound() -> None:
 
 def test_the_page_names_the_apis_with_small_requests() -> None:
     offered = {**apis_of(is_for_controllers=False), **apis_of(is_for_controllers=True)}
-    small = {api.name for api in offered.values() if SMALL_REQUESTS.items() <= api._asdict().items()}
+    bounds = SMALL_REQUESTS.items()
+    small = {api.name for api in offered.values() if bounds <= api._asdict().items()}
     [named] = re.findall(r"single-subject APIs \(([\w, ]+)\)", PAGE)
     assert set(named.split(", ")) == small
