@@ -39,9 +39,9 @@ def parse_acl_line(text: str) -> list[Acl]:
     if len(plain) != 4 or not host:
         raise InvalidRequest(f"ACL {text!r} is not of the form {FORM}")
     permission, principal, operations, resource = plain
-    resource_type, name = parse_resource(resource)
-    chosen = [parse_operation(word) for word in operations.split(",")]
     permission_type = read_word(PermissionType, permission, "permission")
+    chosen = [parse_operation(word) for word in operations.split(",")]
+    resource_type, name = parse_resource(resource)
     return [
         Acl(resource_type, name, pattern_type, principal, host, operation, permission_type)
         for operation in chosen

@@ -204,6 +204,7 @@ def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path, run: Run) ->
     ("options", "why"),
     [
         (["--add-acl", "User:app READ topic:t"], "is not of the form ALLOW|DENY"),
+        (["--add-acl", "ALLOW User:app topic:t READ"], "unknown operation 'topic:t'"),
         (["--add-acl", "ALLOW app READ topic:t"], "Could not parse principal"),
         (["--add-acl", "ALLOW User:app READ cluster:mine"], "kafka-cluster"),
         (["--add-scram", "SCRAM-SHA-1=[name=a,password=TOP]"], "begins with one of"),
