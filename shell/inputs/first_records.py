@@ -127,6 +127,8 @@ def _lines_of(name: str) -> list[tuple[str, str]]:
         for number, line in enumerate(data.split(b"\n"), 1)
         if line.strip() and not line.startswith(b"#")
     ]
+    if not lines:
+        raise InvalidRequest(f"--add-scram-file {name}: no credential; nothing was formatted")
     return [(line.decode(errors="surrogateescape"), place) for line, place in lines]
 
 

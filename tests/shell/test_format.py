@@ -109,6 +109,15 @@ def test_credentials_come_from_standard_input(tmp_path: Path, run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["", "\n", "# SCRAM-SHA-256=[name=eve,password=eve-secret]\n"])
+def test_input_without_a_credential_formats_nothing(tmp_path: Path, run: Run, text: str) -> None:
+    """A command before the pipe failed, for example."""
+    done = run("format", tmp_path / "node", "--add-scram-file", "-", stdin=text)
+    assert done.returncode == 2
+    assert "--add-scram-file -: no credential; nothing was formatted" in done.stderr
+    assert not (tmp_path / "node").exists()
+
+
 def test_what_another_folder_has_is_imported(tmp_path: Path, run: Run) -> None:
     """ACLs and credentials unchanged; a typed credential replaces an imported one."""
     old, new = tmp_path / "old", tmp_path / "new"
