@@ -32,7 +32,7 @@ from metalog.text.whole_numbers import whole_number
 from metalog_spark.history.archive import Archive, Logs
 from metalog_spark.history.pushed_filters import push
 from metalog_spark.history.rows import SCHEMA, TYPE_NAMES, Columns, RecordFilter
-from metalog_spark.history.splits import LogHole, LogSplit
+from metalog_spark.history.splits import OPEN_END, LogHole, LogSplit
 from metalog_spark.session import ship
 
 if TYPE_CHECKING:
@@ -72,12 +72,14 @@ class Options(NamedTuple):
 
     def begin(self, archive: Archive) -> int:
         first = self.first
+        # the offsets of a snapshot's records are their positions in the file
+        start, end = (0, OPEN_END) if archive.is_snapshot else (archive.start, archive.end)
         if isinstance(first, str):
-            return archive.end if first == LATEST else archive.start
-        if not archive.start <= first <= archive.end:
+            return end if first == LATEST else start
+        if not start <= first <= end:
             raise InvalidRequest(
                 f"{self.source}: startingOffset is {first}; give an offset from"
-                f" {archive.start} to {archive.end}, or {EARLIEST}"
+                f" {start} to {end}, or {EARLIEST}"
             )
         return first
 

@@ -228,6 +228,13 @@ def test_filters_count_the_records_of_a_snapshot_by_their_places(bound: int) -> 
     }.items():
         found = [row["offset"] for row in rows_of(reader(source, *filters))]
         assert found == list(left), filters
+    for options, left in (
+        ({"startingOffset": f"{bound}"}, everything[bound:]),
+        ({"startingOffset": "20", "endingOffset": f"{bound}"}, everything[20:bound]),
+        ({"startingOffset": "latest"}, []),
+    ):
+        found = [row["offset"] for row in rows_of(reader(source, **options))]
+        assert found == list(left), options
 
 
 def test_options_leave_the_rows_that_filters_would_leave() -> None:
