@@ -223,6 +223,34 @@ def test_a_log_that_ends_in_what_was_aborted_is_ready(address: str) -> None:
     assert ids(read(address)) == {1, 2}
 
 
+@pytest.mark.parametrize("is_polled", [True, False])
+def test_a_topic_made_again_with_records_of_the_same_form_is_read_from_its_beginning(
+    address: str, is_polled: bool
+) -> None:
+    servers, topic, _ = parse_address(address)
+    write(address, 1, 2)
+    loader = Loader()
+    with closing(TopicLog(address)) as log:
+        feed(loader, log, log.read(0))
+        assert not (is_polled and log.poll(0))
+        admin = AdminClient({"bootstrap.servers": servers})
+        admin.delete_topics([topic])[topic].result(60)
+        assert eventually(lambda: topic not in admin.list_topics(timeout=60).topics)
+        write(address, 3, 4, 5, 6)
+        faults: list[str] = []
+
+        def is_new_one_read() -> bool:
+            try:
+                polls = is_polled and not faults
+                feed(loader, log, log.poll(0.1) if polls else log.read(loader.position))
+            except (CorruptLog, InvalidSource) as fault:
+                faults.append(str(fault))
+            return ids(loader.image) == {3, 4, 5, 6}
+
+        assert eventually(is_new_one_read)
+        assert "the log lost committed records" in faults[-1]
+
+
 def test_an_empty_log_and_one_of_which_all_was_aborted_are_read_to_their_end(address: str) -> None:
     make_log(address)
     log = TopicLog(address)

@@ -1,8 +1,9 @@
 """Reads the committed records of a metadata log in a Kafka topic.
 
 A read ends at the last stable offset. The reader does not wait for a message at the last offset,
-because this offset can be a transaction marker or an aborted record. A separate folder can hold
-snapshots. This module must not apply any record.
+because this offset can be a transaction marker or an aborted record. If the topic was deleted and
+created again, all records are read again. A separate folder can hold snapshots. This module must
+not apply any record.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 from typing import Final, NamedTuple
 
 from metalog.disk.files import LOCAL_FILES, Files
@@ -37,6 +39,8 @@ from metalog.text.plurals import counted
 
 _SPLIT_OFFSETS: Final = 100_000
 _FIRST_LOOK_BACK: Final = 16
+_CHECK_ID_S: Final = 1.0
+"""The least time between two requests of ``poll`` for the topic's id."""
 _NO_LIMIT: Final = ("-1", str(2**63 - 1))
 WHY_STABLE: Final = "the last stable offset: no transaction is open below it"
 
@@ -68,6 +72,9 @@ class TopicLog:
         self._ends: TopicEnds | None = None
         self._last: LastAppend | None = None
         self._follower: _Follower | None = None
+        self._id: str | None = None
+        self._is_unchecked = False
+        self._check_at_s = 0.0
 
     def check(self) -> None:
         """Raise ``InvalidSource`` if the topic cannot hold a log.
@@ -149,6 +156,9 @@ class TopicLog:
         """
         self.refresh()
         first, stable = self._known()
+        if self._is_recreated():
+            yield Truncated(0)
+            start = 0
         if start < first or (start == 0 and self._is_for_state and self.snapshots()):
             newest = self._newest_snapshot()
             yield SnapshotNeeded(newest)
@@ -168,7 +178,12 @@ class TopicLog:
         follower = self._follower
         if follower is None:
             follower = self._follow(Assembler(self.path, self._known().stable, self._last))
-        return follower.poll(timeout_s)
+        events = follower.poll(timeout_s)
+        self._is_unchecked = self._is_unchecked or bool(events)
+        if self._is_unchecked and monotonic() >= self._check_at_s and self._is_recreated():
+            self._follow(Assembler(self.path, 0))
+            return [Truncated(0)]
+        return events
 
     def close(self) -> None:
         """Close the connection of ``poll``; the next ``poll`` opens another, and continues."""
@@ -208,6 +223,13 @@ class TopicLog:
             self._ends = self.cluster.ends()
             self._last = self._find_last(self._ends)
         return self._ends
+
+    def _is_recreated(self) -> bool:
+        """Whether the topic's name belongs to another topic since the last call."""
+        before, self._id = self._id, self.cluster.id()
+        self._is_unchecked = False
+        self._check_at_s = monotonic() + _CHECK_ID_S
+        return before not in (None, self._id)
 
     def _find_last(self, ends: TopicEnds) -> LastAppend | None:
         """Search backwards, because markers or aborted records can follow the last append."""

@@ -1,8 +1,8 @@
 """Logs in topics, on librdkafka's own mock cluster or on a real broker.
 
 The mock uses an offset for each transaction marker, as Kafka does. But it shows aborted records to
-every reader, has no topic settings, gives each topic four partitions, and its markers have no
-checksum. So it proves nothing about transactions. This module must not know what a test claims.
+every reader, has no topic settings or ids, gives each topic four partitions, and its markers have
+no checksum. So it proves nothing about transactions. This module must not know what a test claims.
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ class MockedCluster(TopicCluster):
     def facts(self) -> TopicFacts:
         producer(str(self.address)).list_topics(self.address.topic, timeout=60)
         return TopicFacts(1, NEW_TOPIC)
+
+    def id(self) -> str:
+        return "the id of every topic"
 
 
 @contextmanager
