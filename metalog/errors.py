@@ -7,7 +7,7 @@ know how an error is shown or sent.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 
 class ErrorCode(IntEnum):
@@ -58,8 +58,18 @@ class ApiError(NamedTuple):
 SUCCESS: Final = ApiError()
 
 
+def _uninitialized(kind: type[MetalogError], args: tuple[Any, ...]) -> MetalogError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
+
+
 class MetalogError(Exception):
     """The base class of this project's errors."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle without ``__init__``, whose parameters differ between classes."""
+        return _uninitialized, (type(self), self.args), vars(self)
 
 
 class InvalidRequest(MetalogError):
@@ -118,12 +128,12 @@ class CorruptLog(MetalogError):
     def __init__(
         self,
         problem: str,
+        *,
         file: str | None = None,
         offset: int | None = None,
         byte: int | None = None,
         advice: str | None = None,
     ) -> None:
-        # Pickle and copy call this with these arguments in this order.
         super().__init__(problem, file, offset, byte, advice)
         self.problem = problem
         self.file = file
