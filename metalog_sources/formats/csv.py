@@ -74,7 +74,7 @@ class _Lines:
 
 
 def _rows(lines: _Lines, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
-    csv.field_size_limit(_LONGEST_CELL)
+    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))  # of the whole process
     reader = csv.reader(lines, strict=True)
     line = 1
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
 
@@ -14,7 +15,7 @@ from metalog.errors import InvalidRequest
 from metalog_sources.formats import document
 from metalog_sources.formats.avro import read_avro
 from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
-from metalog_sources.formats.csv import read_csv
+from metalog_sources.formats.csv import COLUMNS, read_csv
 from metalog_sources.formats.document import AclNotes, Document, Own
 from metalog_sources.formats.json import read_json
 from metalog_sources.formats.yaml import read_yaml, write_yaml
@@ -564,3 +565,12 @@ def test_owning() -> None:
     assert Own(TOPIC).covers(wildcard)
     assert not Own(TOPIC, "pay-eu").covers(acl._replace(pattern_type=PREFIXED))
     assert not Own(principal="User:b").covers(acl)
+
+
+def test_a_reader_of_csv_lowers_no_limit_of_its_process() -> None:
+    before = csv.field_size_limit(10_000_000)
+    try:
+        read_csv(",".join(COLUMNS), "f.csv")
+        assert csv.field_size_limit() == 10_000_000
+    finally:
+        csv.field_size_limit(before)
