@@ -112,10 +112,11 @@ def _begin(target: Path, cluster_id: str | None, files: Files) -> None:
             raise InvalidTarget(f"{target}: the archive of another cluster, {known}")
         return
     unfinished = part_of(target / layout.ARCHIVE_PROPERTIES).name
-    if files.is_folder(target) and {*files.names(target)} - {unfinished}:
+    if not files.is_folder(target):
+        files.make_folder(target)
+        files.sync_folder(target.parent)
+    elif {*files.names(target)} - {unfinished}:
         raise InvalidTarget(f"{target}: neither empty nor an archive; use a separate folder")
-    files.make_folder(target)
-    files.sync_folder(target.parent)
     _write_properties(target, cluster_id, files)
 
 

@@ -259,3 +259,25 @@ def test_a_failed_run_can_be_repeated(tmp_path: Path, monkeypatch: pytest.Monkey
         with pytest.raises(OSError, match="No space"):
             archive_log(found, end, target, cluster_id="c", files=_FullDisk(room))
         assert archived(folder, target).end == end
+
+
+class _UnlistedParent(LocalFiles):
+    """``folder`` can be entered but not opened, as with the mode 0711."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def sync_folder(self, folder: Path) -> None:
+        if folder == self.folder:
+            raise PermissionError(13, "Permission denied")
+        super().sync_folder(folder)
+
+
+def test_an_empty_folder_becomes_an_archive_if_the_folder_above_cannot_be_opened(
+    tmp_path: Path,
+) -> None:
+    log, target = DirectoryLog(DEMO / "log-dir"), tmp_path / "archive"
+    target.mkdir()
+    end = log.proven.offset
+    made = archive_log(log, end, target, cluster_id="c", files=_UnlistedParent(tmp_path))
+    assert made.end == end
