@@ -235,11 +235,9 @@ class Node:
             return self._topic.follower(self._publishers())
         if "controller" in config.roles:
             return self._controller()
-        log = QuorumLog(
-            ",".join(map(str, config.bootstrap_servers)), self._client_settings(), identifies=True
-        )
-        self._log = log
-        return Replica(log, self._publishers(), kafka=self._kafka)
+        bootstrap = ",".join(map(str, config.bootstrap_servers))
+        self._log = QuorumLog(bootstrap, self._client_settings(), identifies=True)
+        return Replica(self._log, self._publishers(), kafka=self._kafka)
 
     def _controller(self) -> Replica:
         config = self._config
@@ -314,6 +312,7 @@ class Node:
             await asyncio.shield(self._starting)
         for listener in listeners:
             await asyncio.wrap_future(futures[listener.name])
+            await asyncio.wrap_future(self.replica.loaded)  # listings come after the authorizer
             await self._open_listener(listener)
 
     async def _open_listener(self, listener: Listener) -> None:

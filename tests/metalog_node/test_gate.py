@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,6 +23,7 @@ from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog_node import node as node_module
 from metalog_node.apis import apis_of
 from metalog_node.node import Node
+from metalog_node.publish.listing_cache import Listings
 from tests.support.disk.written_log import formatted
 from tests.support.kafka.tools import KafkaTools, free_ports
 from tests.support.node.running import BOTH_ROLES, running_in, starting
@@ -232,6 +233,24 @@ def test_a_right_password_is_not_called_wrong_before_the_load(
         assert ("metalog_authentication_failures_total", "PLAINTEXT") not in metrics
         damaged.mend()
         assert "kept-4" in listing.result(60).out
+
+
+def test_listings_are_ready_before_the_gate_opens_the_listeners(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the first client could get the error that the log is not loaded."""
+    publish = Listings.publish
+
+    def slowly(*arguments: Any) -> None:
+        time.sleep(0.3)
+        publish(*arguments)
+
+    monkeypatch.setattr(Listings, "publish", slowly)
+    formatted(tmp_path)
+    with running_in(tmp_path, **{"super.users": "User:ANONYMOUS"}) as node:
+        asker = NodeClient(node.addresses["PLAINTEXT"])
+        assert [error_in(asker.ask(each)) for each in (describe(), describe_users("a"))] == [0, 91]
+        asker.close()
 
 
 def error_in(answer: object) -> int:
