@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from authorizer.audit.zone_abbreviations import is_called
 from metalog.errors import InvalidRequest
 
 NOT_AUDIT: Final = "not an audit line: it has no 'Principal = '"
@@ -110,11 +111,10 @@ class Zone:
 
     def instant(self, local: datetime, abbreviation: str = "") -> Instant:
         """The instant of ``local``. Raises ``InvalidRequest`` if the zone's clocks never show
-        ``local``, or not with ``abbreviation``. Some zones have no abbreviation, but the JVM writes
-        one, such as ``SGT``: then ``abbreviation`` is ignored."""
+        ``local``, or not with ``abbreviation``."""
         first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
-        if abbreviation and str(first.tzname())[:1].isalpha():
-            matching = [each for each in (first, second) if each.tzname() == abbreviation]
+        if abbreviation:
+            matching = [each for each in (first, second) if is_called(abbreviation, each)]
             if not matching:
                 raise InvalidRequest(
                     f"its time zone {abbreviation} is not in use in {self.name} at"

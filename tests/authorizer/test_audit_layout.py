@@ -144,12 +144,22 @@ def test_an_abbreviation_of_both_hours_does_not_say_which() -> None:
     assert local_time("2014-10-26 02:30:00,000 MSK", moscow) == ("2014-10-25T23:30:00+00:00", True)
 
 
-def test_an_abbreviation_in_a_zone_that_has_none_is_ignored() -> None:
-    """The JVM writes SGT, and Singapore's clocks are +08 in the time zone database."""
-    singapore = Zone("Asia/Singapore")
-    assert local_time("2026-11-22 02:35:36,000 SGT", singapore) == local_time(
-        "2026-11-21 18:35:36,000", Zone("UTC")
-    )
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [
+        ("Asia/Singapore", "2026-11-22 02:35:36,000 SGT"),
+        ("Asia/Colombo", "2026-11-22 00:05:36,000 IST"),
+        ("Asia/Amman", "2026-11-21 21:35:36,000 EET"),
+        ("Africa/Casablanca", "2024-06-21 19:35:36,000 WEST"),
+    ],
+)
+def test_an_abbreviation_that_only_java_has_is_read(zone: str, text: str) -> None:
+    """In the time zone database, Singapore's clocks have no name but +08."""
+    time = local_time(text, Zone(zone))[0]
+    assert time.endswith("T18:35:36+00:00")
+    for other in ("EST", "CET", "JST", "PST"):
+        with pytest.raises(InvalidRequest, match=f"its time zone {other} is not in use in {zone}"):
+            local_time(f"{text[:23]} {other}", Zone(zone))
 
 
 @pytest.mark.parametrize(
