@@ -156,7 +156,7 @@ def notes_on_resource(question: Question) -> Iterator[str]:
 
 def notes_on_host(host: str | None) -> Iterator[str]:
     if host is not None and not can_be_a_client(host):
-        yield (f"no client has the host {shown(host)}: it is not an IP address, such as 10.0.0.1")
+        yield f"no client has the host {shown(host)}: it is not an IP address, such as 10.0.0.1"
 
 
 def headline(question: Question, allowed: bool, output: Output) -> str:

@@ -54,9 +54,8 @@ class ExportOmissions:
         ]
         parts = [f"{', '.join(self._parts)}: {output.format} cannot contain them"]
         left_out = [*lacking, *(parts if self._parts else ())]
-        remarks = [f"left out: {'; '.join(left_out)}"] if left_out else []
-        for remark in remarks:
-            (output.warn if lacking else output.note)(remark)
+        if left_out:
+            (output.warn if lacking else output.note)(f"left out: {'; '.join(left_out)}")
         for advice in self._advice:
             output.note(advice)
 
