@@ -54,6 +54,7 @@ _CUT_ESCAPE: Final = re.compile(
     "(?:[\ud800-\udbff]|\\\\u[Dd][89ABab][0-9A-Fa-f]{2})?"  # half of a surrogate pair
     r"(?:\\(?:u[0-9A-Fa-f]{0,3})?)?(?=\r?\Z)"
 )
+_LONGEST_CUT_ESCAPE: Final = len(r"\ud83d\ude4" "\r")
 _STRAY: Final = re.compile("[\udc80-\udcff]+")
 _ENCODINGS: Final = ("cp1252", "latin-1")
 """The encodings of brokers whose locale does not use UTF-8."""
@@ -178,7 +179,8 @@ def _begun(text: str) -> Iterator[Reading]:
     """The readings of ``text``, and of each part before a possible next line, as half a line."""
     nexts = islice(_NEXT.finditer(text, max(text.find(HEAD), 0)), _MOST_HALVES)
     for end in (len(text), *(found.start() for found in nexts)):
-        yield from unfinished(_CUT_ESCAPE.sub("", text[:end]))
+        tail = max(end - _LONGEST_CUT_ESCAPE, 0)
+        yield from unfinished(text[:tail] + _CUT_ESCAPE.sub("", text[tail:end]))
 
 
 def _with_unescaped(text: str) -> Iterator[str]:
