@@ -15,7 +15,7 @@ from metalog.controller.acl_hosts import AclVersions, versions_of_log
 from metalog.controller.migration import Migration, migrate
 from metalog.controller.result import ControllerResult
 from metalog.controller.scram import AlterScramRequest, ScramDeletion, salted_upsertion
-from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
+from metalog.errors import InvalidRequest, InvalidTarget, LogFenced
 from metalog.image.metadata import MetadataImage
 from metalog.image.selection import AUTHORIZATION
 from metalog.log.folder.directory import DirectoryLog
@@ -33,20 +33,12 @@ _NAME: Final = "metalog apply"
 
 
 class FolderTarget:
-    """Claims the log at the first change; ``close`` releases the log.
-
-    A folder that a node writes to can look damaged while it is read.
-    """
+    """Claims the log at the first change; ``close`` releases the log."""
 
     caller: str | None = None
 
     def __init__(self, source: Source, log: DirectoryLog) -> None:
-        try:
-            check_ownership(log, None)
-        except CorruptLog:
-            WritableDirectoryLog(log.path).refuse_locked()
-            log.refresh()
-            check_ownership(log, None)
+        check_ownership(log, None)
         self._source = source
         self._path = log.path
         self._replica: Replica | None = None

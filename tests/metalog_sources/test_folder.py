@@ -70,12 +70,10 @@ def test_a_folder_that_changed_while_it_was_read_is_not_called_damaged(tmp_path:
     older, source = state.read_bytes(), open_source(str(folder), environ={})
     with closing(WritableDirectoryLog(folder)) as writer:
         writer.claim()
-        newer = state.read_bytes()
-        state.write_bytes(older)
-        source.log.refresh()
-        state.write_bytes(newer)
-        with pytest.raises(InvalidTarget, match=r"a running node holds its \.lock"):
-            target_of(source)
+    newer = state.read_bytes()
+    state.write_bytes(older)
+    source.log.refresh()
+    state.write_bytes(newer)
     with closing(target_of(source)):
         pass
     state.write_bytes(older)

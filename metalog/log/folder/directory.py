@@ -184,7 +184,7 @@ class DirectoryLog:
                 f" {newest[0].start_offset}, past the log's end at {ends.end}: records are missing,"
                 " or this file was copied later than the log"
             )
-        if state is not None and state.leader_epoch < ends.epoch:
+        if state is not None and self._lacks_epoch(ends):
             problems.append(
                 f"{partition}: the log has epoch {ends.epoch}, quorum-state only"
                 f" {state.leader_epoch}; they were not copied at the same time"
@@ -301,19 +301,25 @@ class DirectoryLog:
         return self._known_ends
 
     def _found_ends(self, known: LogEnds | None) -> LogEnds:
-        """As ``find_ends``; lists the folder again if records seem to be missing.
+        """As ``find_ends``; reads the folder again if records or an election seem to be missing.
 
-        Kafka can have truncated these records after the first listing.
+        Kafka can have truncated these records, or elected a leader, after the first reading.
         """
         ends = find_ends(self._folder, self._files, known)
         for _ in range(MOST_LISTINGS):
-            if not any(self._missing_after(ends, is_certain=each) for each in (True, False)):
+            is_missing = any(self._missing_after(ends, is_certain=each) for each in (True, False))
+            if not is_missing and not self._lacks_epoch(ends):
                 break
             before, self._folder = self._folder, read_folder(self.path, self._files)
             if self._folder == before:
                 break
             ends = find_ends(self._folder, self._files)
         return ends
+
+    def _lacks_epoch(self, ends: LogEnds) -> bool:
+        """Whether ``quorum-state`` is older than the log; a leader writes it before the log."""
+        state = self.quorum_state
+        return state is not None and state.leader_epoch < ends.epoch
 
     def _contradiction(self, id: SnapshotId) -> str | None:
         """Why the snapshot ``id`` cannot belong to this log; None if it can."""

@@ -99,12 +99,6 @@ class WritableDirectoryLog:
             raise
         return self._epoch
 
-    def refuse_locked(self) -> None:
-        """Raise ``InvalidTarget`` if another program is the writer. Changes nothing."""
-        log_dir = self._log.folder.log_dir
-        if log_dir is not None and self._files.is_file(log_dir / layout.LOCK):
-            self._locked().close()
-
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
         """Append (message, version) pairs as one durable batch; returns the new end offset.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,12 @@ from metalog.loader import Loader, Loading, Ready, feed
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.extent import LogExtent, missing_after
 from metalog.log.folder.single_file import SegmentLog
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.records.batch import Batch
 from metalog_spark.history.archive import Logs
 from metalog_spark.history.splits import LogHole
 from tests.support.command.runs import Run
+from tests.support.disk.written_log import formatted
 from tests.support.kafka.cases import KafkaCase, kafka_case, kafka_cases
 
 QUESTION = ("User:x", "read", "topic:y", "--quiet")
@@ -110,6 +113,18 @@ def test_a_log_that_kafka_truncates_after_its_files_were_listed_lacks_nothing(
             path.unlink()
     assert (listed_before.missing, listed_before.may_be_missing) == (None, None)
     assert listed_before.bounds().end == cut.base_offset
+
+
+def test_an_election_after_the_files_were_read_is_no_problem(tmp_path: Path) -> None:
+    """A new leader writes quorum-state before its first record."""
+    folder = formatted(tmp_path / "node")
+    with closing(WritableDirectoryLog(folder)) as first:
+        first.claim()
+    read_before = DirectoryLog(folder)
+    with closing(WritableDirectoryLog(folder)) as second:
+        assert second.claim() == 2
+    assert read_before.bounds().epoch == 2
+    assert not read_before.problems
 
 
 class TruncatedOnce(LocalFiles):
