@@ -295,7 +295,8 @@ class Node:
             futures: dict[str, Future[None]] = dict.fromkeys(names, self.replica.loaded)
         else:
             futures = self.authorizer.start(names)
-        early = [listener for listener in listeners if futures[listener.name].done()]
+        at_once = set(names) if self.replica.loaded.done() else self._config.early_start
+        early = [each for each in listeners if futures[each.name].done() and each.name in at_once]
         for listener in early:
             futures[listener.name].result()
             await self._open_listener(listener)
